@@ -1,0 +1,1 @@
+# Install rules come with the targets that exist; see docs/hacking.md.
