@@ -42,43 +42,6 @@ const char* name_of(side s) noexcept {
   return "both";
 }
 
-const char* name_of(phase p) noexcept {
-  switch (p) {
-    case phase::none: return "none";
-    case phase::forward: return "forward";
-    case phase::backward: return "backward";
-    case phase::recompute: return "recompute";
-    case phase::optimizer: return "optimizer";
-    case phase::communication: return "communication";
-    case phase::evaluation: return "evaluation";
-  }
-  return "unknown";
-}
-
-const char* name_of(role r) noexcept {
-  switch (r) {
-    case role::none: return "none";
-    case role::input: return "input";
-    case role::weight: return "weight";
-    case role::scale: return "scale";
-    case role::accumulate: return "accumulate";
-    case role::output: return "output";
-    case role::gradient: return "gradient";
-    case role::state: return "state";
-    case role::scalar: return "scalar";
-  }
-  return "unknown";
-}
-
-const char* name_of(usage u) noexcept {
-  switch (u) {
-    case usage::none: return "none";
-    case usage::rowwise: return "rowwise";
-    case usage::columnwise: return "columnwise";
-  }
-  return "unknown";
-}
-
 std::string text_of(const place& p) {
   std::string text = p.scope;
   if (!p.op.empty()) text += (text.empty() ? "" : " / ") + p.op;

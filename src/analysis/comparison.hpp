@@ -6,14 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/verdict.hpp"
 #include "model/run.hpp"
 #include "numdiff/dtype.hpp"
 #include "numdiff/terms.hpp"
 
 namespace numdiff::analysis {
-
-// How one matched capture came out.
-enum class verdict { equal, within, beyond, undecided, not_comparable };
 
 // The answer of the whole comparison. `differ` outranks `incomplete`.
 enum class outcome { agree, differ, incomplete };
@@ -176,10 +174,5 @@ const char* name_of(side s) noexcept;
 
 // "decoder.layer.3.attn / scores", with call and tensor where they matter.
 std::string text_of(const place& p);
-
-// Names of the stored vocabulary, as in reports.
-const char* name_of(phase p) noexcept;
-const char* name_of(role r) noexcept;
-const char* name_of(usage u) noexcept;
 
 }  // namespace numdiff::analysis
