@@ -8,6 +8,7 @@
 
 #include "analysis/verdict.hpp"
 #include "model/run.hpp"
+#include "model/selection.hpp"
 #include "numdiff/dtype.hpp"
 #include "numdiff/terms.hpp"
 
@@ -149,17 +150,8 @@ struct comparison {
   std::vector<std::string> warnings;            // one sentence each
 };
 
-// What part of the runs to look at. Empty texts and lists: everything.
-struct selection {
-  std::int64_t first_step = -1;  // -1 from the first
-  std::int64_t last_step = -1;   // inclusive, -1 to the last
-  std::string scope;  // glob: * any text, ? one character; "decoder.layer.3" also takes what is inside
-  std::string op;     // glob over op names
-  std::vector<std::int32_t> ranks;
-};
-
 struct options {
-  selection select;
+  model::selection select;  // what to judge; producers outside it still explain what it reads
   std::size_t worst_rows = 20;
   bool strict = false;  // undecided captures make the result incomplete
 };
