@@ -1,0 +1,80 @@
+#pragma once
+// Code to value.
+#include <cstdint>
+
+#include "numdiff/config.hpp"
+#include "numdiff/detail/bits.hpp"
+#include "numdiff/format.hpp"
+
+namespace numdiff {
+inline namespace v1 {
+namespace detail {
+
+inline constexpr std::uint64_t quiet_nan_bits = 0x7ff8000000000000u;
+
+// The code without padding and unused high bits.
+NUMDIFF_HD constexpr std::uint64_t trimmed(const format& f, std::uint64_t code) noexcept {
+  return (code >> f.padding) & low_mask(f.bits);
+}
+
+NUMDIFF_HD constexpr bool is_nan_code(const format& f, std::uint64_t trimmed_code) noexcept {
+  const std::uint64_t magnitude = trimmed_code & f.magnitude_mask();
+  switch (f.nan) {
+    case nan_codes::none: return false;
+    case nan_codes::ieee: return magnitude > f.infinity_code();
+    case nan_codes::all_ones: return magnitude == f.magnitude_mask();
+    case nan_codes::negative_zero: return trimmed_code == f.sign_bit();
+  }
+  return false;
+}
+
+NUMDIFF_HD constexpr std::int64_t signed_integer(const format& f, std::uint64_t trimmed_code) noexcept {
+  const std::uint64_t extended =
+      f.is_signed && (trimmed_code & f.sign_bit()) ? trimmed_code | ~low_mask(f.bits) : trimmed_code;
+  return static_cast<std::int64_t>(extended);
+}
+
+NUMDIFF_HD constexpr std::uint64_t decode_float_bits(const format& f, std::uint64_t trimmed_code) noexcept {
+  if (f.exponent_bits == 11) return trimmed_code;
+  const std::uint64_t magnitude = trimmed_code & f.magnitude_mask();
+  const std::uint64_t sign = (trimmed_code & f.sign_bit()) ? std::uint64_t{1} << 63 : 0;
+  if (is_nan_code(f, trimmed_code)) return sign | quiet_nan_bits;
+  if (f.has_infinity && magnitude == f.infinity_code()) return sign | infinity_bits<std::uint64_t>();
+  const std::uint64_t exponent = magnitude >> f.mantissa_bits;
+  if (exponent == 0 && f.has_zero) {
+    return sign | scaled_integer_bits(magnitude, f.min_exponent() - f.mantissa_bits);
+  }
+  const std::uint64_t rebias = static_cast<std::uint64_t>(1023 - f.bias) << 52;
+  return sign | ((magnitude << (52 - f.mantissa_bits)) + rebias);
+}
+
+NUMDIFF_HD constexpr double decode_code(const format& f, std::uint64_t code) noexcept {
+  const std::uint64_t c = trimmed(f, code);
+  switch (f.kind) {
+    case number_kind::floating: return double_of(decode_float_bits(f, c));
+    case number_kind::integer:
+      return (f.is_signed ? static_cast<double>(signed_integer(f, c)) : static_cast<double>(c)) *
+             power_of_two(-f.mantissa_bits);
+    case number_kind::boolean: return code & 0xff ? 1 : 0;
+    case number_kind::none: break;
+  }
+  return double_of(quiet_nan_bits);
+}
+
+}  // namespace detail
+
+// The value of a code, exact except for i64 and u64 beyond 2^53, which round to nearest. NaN codes give a
+// quiet NaN with the code's sign (f64: the code itself). The sign bit of unsigned formats and other bits
+// outside the code are ignored. An unknown dtype gives NaN.
+NUMDIFF_HD constexpr double decode(dtype t, std::uint64_t code) noexcept {
+  return detail::decode_code(format_of(t), code);
+}
+
+template <dtype T>
+NUMDIFF_HD constexpr double decode_as(std::uint64_t code) noexcept {
+  constexpr format f = format_of(T);
+  return detail::decode_code(f, code);
+}
+
+}  // namespace v1
+}  // namespace numdiff
