@@ -1,0 +1,177 @@
+#include "report/json.hpp"
+
+#include <fmt/format.h>
+
+#include "model/path.hpp"
+#include "numdiff/version.hpp"
+#include "report/json_value.hpp"
+
+namespace numdiff::report {
+
+namespace {
+
+ordered place_json(const analysis::place& p) {
+  ordered j;
+  j["step"] = json_index(p.step);
+  j["update"] = json_index(p.update);
+  j["micro_batch"] = json_index(p.micro_batch);
+  j["phase"] = json_text(model::phase_name(p.phase));
+  j["scope"] = json_text(p.scope);
+  j["op"] = json_text(p.op);
+  j["call"] = p.op.empty() ? ordered(nullptr) : ordered(p.call);
+  j["role"] = p.role == role::none ? ordered(nullptr) : ordered(model::role_name(p.role));
+  j["tensor"] = json_text(p.tensor);
+  j["usage"] = json_text(model::usage_name(p.usage));
+  j["ranks"] = p.ranks;
+  return j;
+}
+
+ordered finding_json(const analysis::finding& f) {
+  ordered j = place_json(f.where);
+  j["rule"] = f.rule;
+  j["symptom"] = f.symptom;
+  j["cause"] = f.cause;
+  j["message"] = f.message;
+  j["evidence"] = ordered::object();
+  for (const auto& [name, value] : f.evidence) j["evidence"][name] = json_number(value);
+  j["control"] = f.control;
+  j["seen_in"] = analysis::name_of(f.seen_in);
+  j["benign"] = f.benign;
+  j["root"] = f.is_root;
+  j["explains"] = f.explains;
+  return j;
+}
+
+ordered optional_json(const std::optional<analysis::finding>& f) {
+  return f ? finding_json(*f) : ordered(nullptr);
+}
+
+ordered list_json(const std::vector<analysis::finding>& findings) {
+  ordered j = ordered::array();
+  for (const auto& f : findings) j.push_back(finding_json(f));
+  return j;
+}
+
+ordered side_json(const analysis::side_totals& t) {
+  ordered j;
+  j["captures"] = t.captures;
+  j["matched"] = t.matched;
+  j["auxiliary"] = t.auxiliary;
+  j["bridged"] = t.bridged;
+  j["only_there"] = t.only_there;
+  j["dropped"] = t.dropped;
+  j["auxiliary_undecided"] = t.auxiliary_undecided;
+  return j;
+}
+
+ordered totals_json(const analysis::totals& t) {
+  ordered j;
+  j["matched"] = t.matched;
+  j["equal"] = t.equal;
+  j["within"] = t.within;
+  j["beyond"] = t.beyond;
+  j["undecided"] = t.undecided;
+  j["not_comparable"] = t.not_comparable;
+  j["reference"] = side_json(t.reference);
+  j["test"] = side_json(t.test);
+  return j;
+}
+
+ordered distances_json(const analysis::distances& d) {
+  ordered j;
+  j["from"] = d.from_values ? ordered("values") : d.from_sketch ? ordered("sketch") : ordered(nullptr);
+  j["contaminated"] = d.contaminated;
+  j["relative_l2"] = json_known(d.relative_l2);
+  j["worst_absolute"] = json_known(d.worst_absolute);
+  j["worst_relative"] = json_known(d.worst_relative);
+  j["worst_ulp"] = json_known(d.worst_ulp);
+  j["worst_index"] = json_index(d.worst_index);
+  j["bias"] = json_known(d.bias);
+  j["bias_z"] = json_known(d.bias_z);
+  j["cosine"] = json_known(d.cosine);
+  j["factor"] = json_known(d.factor);
+  j["factor_residual"] = json_known(d.factor_residual);
+  j["compared"] = d.compared;
+  j["different"] = d.different;
+  j["nan_mismatch"] = d.nan_mismatch;
+  j["inf_mismatch"] = d.inf_mismatch;
+  j["against_zero"] = d.against_zero;
+  return j;
+}
+
+ordered worst_json(const std::vector<analysis::table_row>& rows) {
+  ordered list = ordered::array();
+  for (const auto& row : rows) {
+    ordered j = place_json(row.where);
+    j["verdict"] = analysis::name_of(row.verdict);
+    j["reference_dtype"] = name_of(row.reference_dtype);
+    j["test_dtype"] = name_of(row.test_dtype);
+    j["distances"] = distances_json(row.apart);
+    j["local_ratio"] = row.local_ratio > 0 ? json_number(row.local_ratio) : ordered(nullptr);
+    j["limit"] = row.limit > 0 ? json_number(row.limit) : ordered(nullptr);
+    j["reason"] = json_text(row.reason);
+    list.push_back(std::move(j));
+  }
+  return list;
+}
+
+ordered run_json(const analysis::run_summary& r) {
+  ordered j;
+  j["path"] = r.path;
+  j["run_id"] = r.run_id;
+  j["world_size"] = r.world_size;
+  j["ranks"] = r.ranks;
+  j["ops"] = r.ops;
+  j["captures"] = r.captures;
+  j["closed"] = r.closed;
+  return j;
+}
+
+const char* class_name(manifest_class klass) {
+  switch (klass) {
+    case manifest_class::numeric: return "numeric";
+    case manifest_class::performance: return "performance";
+    case manifest_class::identity: return "identity";
+    case manifest_class::record: return "record";
+  }
+  return "record";
+}
+
+ordered manifest_json(const std::vector<analysis::manifest_difference>& differences) {
+  ordered list = ordered::array();
+  for (const auto& d : differences) {
+    ordered j;
+    j["key"] = d.key;
+    j["class"] = class_name(d.klass);
+    j["reference"] = json_text(d.reference);
+    j["test"] = json_text(d.test);
+    list.push_back(std::move(j));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string json(const analysis::comparison& c) {
+  ordered j;
+  j["schema"] = "numdiff-report/1";
+  j["numdiff"] = fmt::format("{}.{}.{}", NUMDIFF_VERSION_MAJOR, NUMDIFF_VERSION_MINOR, NUMDIFF_VERSION_PATCH);
+  j["verdict"] = analysis::name_of(c.verdict);
+  j["complete"] = c.complete;
+  j["health"] = analysis::name_of(c.health);
+  j["reference"] = run_json(c.reference);
+  j["test"] = run_json(c.test);
+  j["first_divergence"] = optional_json(c.first_divergence);
+  j["roots"] = list_json(c.roots);
+  j["nonfinite_origin"] = optional_json(c.nonfinite_origin);
+  j["information_lost"] = list_json(c.information_lost);
+  j["findings"] = list_json(c.findings);
+  j["totals"] = totals_json(c.totals);
+  j["worst"] = worst_json(c.worst);
+  j["manifest_differences"] = manifest_json(c.manifest_differences);
+  j["incomplete_because"] = c.incomplete_because;
+  j["warnings"] = c.warnings;
+  return json_dump(j);
+}
+
+}  // namespace numdiff::report
