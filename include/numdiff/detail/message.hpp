@@ -47,13 +47,13 @@ enum class field : std::uint16_t {
   scales = 34,      // scales_row (of a capture)
   shape = 35,       // shape_row (of a capture)
   // arrays (of a capture)
-  sketch = 48,            // 256 doubles
-  histogram = 49,         // encoded histogram, file_format.md
-  block_histogram = 50,   // the same, of |x| / block amax
-  values = 51,            // raw codes in row-major order of the view
-  scale_values = 52,      // raw scale codes
-  zero_points = 53,       // raw zero-point codes
-  index = 54,             // i64 global ids along the dimension of an ids placement
+  sketch = 48,           // 256 doubles
+  histogram = 49,        // encoded histogram, file_format.md
+  block_histogram = 50,  // the same, of |x| / block amax
+  values = 51,           // raw codes in row-major order of the view
+  scale_values = 52,     // raw scale codes
+  zero_points = 53,      // raw zero-point codes
+  index = 54,            // i64 global ids along the dimension of an ids placement
   // bytes of an extra
   bytes = 64,
 };
