@@ -112,5 +112,8 @@ enum class granularity : std::uint16_t {
 // encode: code = round(value * scale). decode: value = code * scale.
 enum class scale_direction : std::uint16_t { decode = 0, encode = 1 };
 
+// Order of scale codes in memory. swizzled: tiles of 128 x 4 as block-scaled tensor cores read them.
+enum class scale_layout : std::uint16_t { linear = 0, swizzled = 1 };
+
 }  // namespace v1
 }  // namespace numdiff

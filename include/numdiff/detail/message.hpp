@@ -20,6 +20,8 @@ enum class message_kind : std::uint16_t {
   manifest = 4,
   extra = 5,
   drop = 6,  // row is drop_row: something was dropped, counted
+  // Row is collective_row with `op` set, texts as fields: told after the message of its op had left.
+  collective = 7,
 };
 
 // Tags of fields. Never renumber; a reader skips tags it does not know.
