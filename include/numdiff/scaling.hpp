@@ -4,7 +4,7 @@
 
 #include "numdiff/abi.h"
 #include "numdiff/dtype.hpp"
-#include "numdiff/element.hpp"
+#include "numdiff/storage.hpp"
 #include "numdiff/terms.hpp"
 
 namespace numdiff {

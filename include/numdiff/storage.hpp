@@ -69,7 +69,8 @@ using ue4m3_t = storage<dtype::ue4m3>;
 using mxint8_t = storage<dtype::mxint8>;
 using e5m6_t = storage<dtype::e5m6>;
 
-// dtype_of_v<T>: the dtype of a storage struct or an arithmetic type, unknown for any other.
+// dtype_of_v<T>: the dtype of a storage struct, an arithmetic type or std::complex, unknown for any other.
+// Specialise dtype_of for an element type of your own.
 template <class T, class = void>
 struct dtype_of {
   static constexpr dtype value = dtype::unknown;
@@ -97,6 +98,22 @@ struct dtype_of<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<std
                                  : sizeof(T) == 4 ? (std::is_signed_v<T> ? dtype::i32 : dtype::u32)
                                  : sizeof(T) == 8 ? (std::is_signed_v<T> ? dtype::i64 : dtype::u64)
                                                   : dtype::unknown;
+};
+namespace detail {
+// std::complex<Part>, told by its members: <complex> is not light.
+template <class T, class Part>
+using complex_of =
+    std::enable_if_t<std::is_same_v<typename T::value_type, Part> && sizeof(T) == 2 * sizeof(Part) &&
+                     std::is_same_v<decltype(T().real()), Part> &&
+                     std::is_same_v<decltype(T().imag()), Part>>;
+}  // namespace detail
+template <class T>
+struct dtype_of<T, detail::complex_of<T, float>> {
+  static constexpr dtype value = dtype::c64;
+};
+template <class T>
+struct dtype_of<T, detail::complex_of<T, double>> {
+  static constexpr dtype value = dtype::c128;
 };
 template <class T>
 inline constexpr dtype dtype_of_v = dtype_of<std::remove_cv_t<T>>::value;

@@ -14,10 +14,10 @@
 
 #include "numdiff/abi.h"
 #include "numdiff/dtype.hpp"
-#include "numdiff/element.hpp"
 #include "numdiff/extents.hpp"
 #include "numdiff/placement.hpp"
 #include "numdiff/scaling.hpp"
+#include "numdiff/storage.hpp"
 #include "numdiff/terms.hpp"
 
 namespace numdiff {
@@ -43,7 +43,7 @@ class view {
       if (shape[i] < 0) raw_.flags |= numdiff_view_invalid;
     }
   }
-  template <class T, class = decltype(dtype_of_v<T>)>
+  template <class T, class = std::enable_if_t<dtype_of_v<T> != dtype::unknown>>
   view(const T* data, const extents& shape) noexcept
       : view(static_cast<const void*>(data), dtype_of_v<T>, shape) {}
 

@@ -43,6 +43,8 @@ TEST_CASE("the public API") {
                     .box(0, 1, 3)
                     .flat({{1, 2, 3}, {1, 2, 3}}));
   NUMDIFF_INPUT(op, "q", numdiff::view(cc.data(), {4}));
+  std::vector<numdiff::bf16_t> b16(4);
+  NUMDIFF_INPUT(op, "q", numdiff::view(b16.data(), {4}));
   NUMDIFF_INPUT(op, "q", numdiff::view(cc.data(), {}).on(nullptr));
   NUMDIFF_SCALAR(op, "eps", 1e-5);
   numdiff::cast_counter counter(numdiff::dtype::f16);
