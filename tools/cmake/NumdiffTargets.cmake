@@ -3,7 +3,8 @@
 add_library(numdiff_dev INTERFACE)
 target_compile_features(numdiff_dev INTERFACE cxx_std_20)
 target_compile_options(numdiff_dev INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wunused -Werror
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wunused
+  $<$<BOOL:${PROJECT_IS_TOP_LEVEL}>:-Werror>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-psabi>)
 if(NUMDIFF_SANITIZE)
   target_compile_options(numdiff_dev INTERFACE
@@ -30,14 +31,15 @@ if(PROJECT_IS_TOP_LEVEL)
   message(STATUS "numdiff ${PROJECT_VERSION}: CUDA ${NUMDIFF_HAVE_CUDA}")
 endif()
 
-# numdiff_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...]): a doctest program run by ctest.
+# numdiff_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...]): a doctest program run by ctest; label "unit" unless given.
 function(numdiff_add_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} numdiff_test_main numdiff_dev)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name})
-  if(ARG_LABELS)
-    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
   endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
 endfunction()
