@@ -10,10 +10,10 @@ import sys
 
 # name, number, pattern of the file's path. The first match counts.
 LAYERS = [
-    ("values", 0, r"include/numdiff/(config|version|dtype|terms|format|descriptor|decode|encode|storage|rounding|ulp|"
-                  r"classify|convert|quantize[a-z_]*|truncating|accumulate|scale_[a-z0-9_]+|bits|recipe[a-z_]*)\.hpp"),
-    ("values", 0, r"include/numdiff/detail/values/"),
-    ("model", 1, r"include/numdiff/(view|scaling|placement|collective|view_traits|eigen|dtypes)\.hpp"),
+    ("values", 0, r"include/numdiff/(config|version|dtype|terms|format|decode|encode|storage|rounding|ulp|classify|"
+                  r"dispatch|convert|hadamard|recipe|quantize|scale_rules|truncating|accumulate)\.hpp"),
+    ("values", 0, r"include/numdiff/detail/(bits|f32|group_scale)\.hpp"),
+    ("model", 1, r"include/numdiff/(abi\.h|(extents|view|scaling|placement|collective|view_traits|eigen|dtypes)\.hpp)"),
     ("model", 1, r"include/numdiff/detail/(rows|message)\.hpp"),
     ("model", 1, r"src/model/"),
     ("capture", 2, r"include/numdiff/"),
