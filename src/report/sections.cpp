@@ -164,8 +164,7 @@ std::string totals(const comparison& c, const style& s) {
       columns.push_back({text, *text == '\0' ? align::left : align::right, false});
     return table(std::move(columns));
   };
-  table sides =
-      numbers({"", "all", "= matched", "+ auxiliary", "+ bridged", "+ only there", "+ dropped"});
+  table sides = numbers({"", "all", "= matched", "+ auxiliary", "+ bridged", "+ only there", "+ dropped"});
   for (const auto& [name, t] :
        {std::pair{"reference", &c.totals.reference}, std::pair{"test", &c.totals.test}})
     sides.add({name, counted(t->captures), counted(t->matched), counted(t->auxiliary), counted(t->bridged),

@@ -1,0 +1,138 @@
+#include "report/show.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "model/path.hpp"
+#include "report/number.hpp"
+#include "report/table.hpp"
+#include "report/tensor.hpp"
+
+namespace numdiff::report {
+
+namespace {
+
+// A pattern fits a whole path, its end from some '/' on, or the tensor's name alone.
+bool names(std::string_view pattern, const shown& item) {
+  if (pattern.empty() || model::matches(pattern, item.rank->strings[item.row->name])) return true;
+  const std::string_view path = item.path;
+  if (model::matches(pattern, path)) return true;
+  for (std::size_t at = path.find('/'); at != std::string_view::npos; at = path.find('/', at + 1))
+    if (model::matches(pattern, path.substr(at + 1))) return true;
+  return false;
+}
+
+std::string manifest_value(const model::rank_data& rank, std::string_view key) {
+  const auto at = rank.manifest.find(key);
+  return at == rank.manifest.end() ? std::string() : at->second.value;
+}
+
+std::string summary(const model::run& run, const style& s) {
+  std::string out = paint(s, ink::bold, run.path) + '\n';
+  out +=
+      wrapped(s, "  ", 2,
+              fmt::format("run {}, {} of {}", run.run_id, counted(run.ranks.size(), "rank"), run.world_size));
+  for (const model::rank_data& rank : run.ranks) {
+    std::string line =
+        fmt::format("rank {}: {}, {}, {}", rank.rank, counted(rank.ops.size(), "op"),
+                    counted(rank.captures.size(), "capture"), rank.closed ? "closed properly" : "not closed");
+    if (rank.cut_rows != 0) line += ", " + counted(rank.cut_rows, "row") + " cut off";
+    if (rank.unknown_rows != 0) line += ", " + counted(rank.unknown_rows, "row") + " of unknown kinds";
+    const model::drop_counts& d = rank.drops;
+    for (const auto& [count, what] :
+         {std::pair{d.captures, "captures"}, std::pair{d.ops, "ops"}, std::pair{d.events, "events"},
+          std::pair{d.values, "values"}, std::pair{d.sketches, "sketches"},
+          std::pair{d.histograms, "histograms"}})
+      if (count != 0) line += fmt::format(", {} {} dropped", counted(count), what);
+    out += wrapped(s, "  ", 4, line);
+  }
+  for (const std::string& warning : run.warnings) out += wrapped(s, "  warning: ", 4, warning);
+  return out;
+}
+
+std::string manifest_section(const model::rank_data& rank, const style& s) {
+  table t({{"key", align::left, true}, {"value", align::left, true}});
+  for (const auto& [key, entry] : rank.manifest) t.add({key, entry.value});
+  return t.size() == 0 ? std::string() : '\n' + paint(s, ink::bold, "Manifest") + '\n' + t.text(s);
+}
+
+std::string types_text(const model::op_row& op) {
+  const auto name = [](std::uint16_t t) { return name_of(static_cast<dtype>(t)); };
+  std::string text = name(op.input_dtype);
+  if (op.input2_dtype != 0 && op.input2_dtype != op.input_dtype)
+    text += fmt::format("*{}", name(op.input2_dtype));
+  if (op.accumulate_dtype != 0 && op.accumulate_dtype != op.output_dtype)
+    text += fmt::format(">{}", name(op.accumulate_dtype));
+  return text + fmt::format(">{}", name(op.output_dtype));
+}
+
+std::string ops_section(const model::run& run, const model::selection& select, const style& s) {
+  table t({{"rank", align::right, false},
+           {"op", align::left, true},
+           {"kind", align::left, true},
+           {"types", align::left, false}});
+  std::size_t total = 0;
+  for (const model::rank_data& rank : run.ranks) {
+    if (!select.has_rank(rank.rank)) continue;
+    const auto calls = model::call_numbers(rank);
+    for (std::size_t i = 0; i < rank.ops.size(); ++i) {
+      if (!select.has(rank, rank.ops[i])) continue;
+      if (++total <= s.top)
+        t.add({fmt::format("{}", rank.rank), model::op_path(rank, rank.ops[i], calls[i]),
+               std::string(rank.strings[rank.ops[i].kind]), types_text(rank.ops[i])});
+    }
+  }
+  return '\n' + paint(s, ink::bold, fmt::format("Ops ({})", counted(total))) + '\n' +
+         (total == 0 ? std::string() : t.text(s)) + residue(s, total, "");
+}
+
+std::string captures_section(const std::vector<shown>& captures, const style& s) {
+  table t({{"rank", align::right, false},
+           {"tensor", align::left, true},
+           {"type", align::left, false},
+           {"shape", align::left, false},
+           {"amax", align::right, false},
+           {"nan+inf", align::right, false}});
+  for (std::size_t i = 0; i < captures.size() && i < s.top; ++i) {
+    const model::capture_row& row = *captures[i].row;
+    t.add({fmt::format("{}", captures[i].rank->rank), captures[i].path,
+           name_of(static_cast<dtype>(row.dtype)), shape_text(*captures[i].rank, row), rounded(row.amax),
+           counted(row.nan + row.positive_infinity + row.negative_infinity)});
+  }
+  return '\n' + paint(s, ink::bold, fmt::format("Captures ({})", counted(captures.size()))) + '\n' +
+         (captures.empty() ? std::string() : t.text(s)) + residue(s, captures.size(), "");
+}
+
+}  // namespace
+
+std::vector<shown> select_captures(const model::run& run, const model::selection& select,
+                                   std::string_view tensor) {
+  std::vector<shown> list;
+  const bool whole = select.steps.empty() && select.scopes.empty() && select.ops.empty();
+  for (const model::rank_data& rank : run.ranks) {
+    if (!select.has_rank(rank.rank)) continue;
+    const auto calls = model::call_numbers(rank);
+    for (const model::capture_row& row : rank.captures) {
+      const std::size_t at = row.op == 0 ? rank.ops.size() : model::find_op(rank, row.op);
+      shown item{&rank, &row, at < rank.ops.size() ? &rank.ops[at] : nullptr, {}};
+      if (item.op != nullptr ? !select.has(rank, *item.op) : !whole) continue;
+      item.path = model::tensor_path(rank, row, calls);
+      if (names(tensor, item)) list.push_back(std::move(item));
+    }
+  }
+  return list;
+}
+
+std::string show_run(const model::run& run, const model::selection& select, const style& s) {
+  std::string out = summary(run, s);
+  for (const model::rank_data& rank : run.ranks) {
+    if (!select.has_rank(rank.rank)) continue;
+    out += manifest_section(rank, s);  // ranks differ in identity only: the first selected one is enough
+    break;
+  }
+  return out + ops_section(run, select, s) + captures_section(select_captures(run, select, ""), s);
+}
+
+}  // namespace numdiff::report
