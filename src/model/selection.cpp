@@ -34,11 +34,14 @@ step_range parse_range(std::string_view part) {
   const auto bad = [&] { refuse("steps", part, "a step (3) or first:end:stride (0:10, 5:, 0:100:20)"); };
   std::string_view rest = part;
   step_range range;
-  const auto first = number(cut(rest, ':'));
-  if (!first) bad();
-  range.first = *first;
-  if (part.find(':') == std::string_view::npos) {
-    range.last = *first + 1;
+  const bool single = part.find(':') == std::string_view::npos;
+  if (const std::string_view text = cut(rest, ':'); single || !text.empty()) {
+    const auto first = number(text);
+    if (!first) bad();
+    range.first = *first;
+  }
+  if (single) {
+    range.last = range.first + 1;
     return range;
   }
   if (const std::string_view last = cut(rest, ':'); !last.empty()) {

@@ -20,8 +20,8 @@ struct step_range {
   }
 };
 
-// "3", "0:10", "5:", "0:100:20", separated by commas. Throws std::invalid_argument naming the part that is
-// none.
+// "3", "0:10", "5:", ":5", "0:100:20", separated by commas. Throws std::invalid_argument naming the part that
+// is none.
 std::vector<step_range> parse_steps(std::string_view text);
 // "0", "0-3", separated by commas. Throws std::invalid_argument.
 std::vector<std::int32_t> parse_ranks(std::string_view text);

@@ -24,11 +24,6 @@ bool names(std::string_view pattern, const shown& item) {
   return false;
 }
 
-std::string manifest_value(const model::rank_data& rank, std::string_view key) {
-  const auto at = rank.manifest.find(key);
-  return at == rank.manifest.end() ? std::string() : at->second.value;
-}
-
 std::string summary(const model::run& run, const style& s) {
   std::string out = paint(s, ink::bold, run.path) + '\n';
   out +=

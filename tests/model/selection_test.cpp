@@ -11,7 +11,11 @@ TEST_CASE("steps are numbers and half-open ranges") {
   s.steps = model::parse_steps("3,10:12,20:30:5,100:");
   for (const std::int64_t step : {3, 10, 11, 20, 25, 100, 1000}) CHECK(s.has(step, "", ""));
   for (const std::int64_t step : {-1, 0, 4, 12, 21, 30, 99}) CHECK_FALSE(s.has(step, "", ""));
-  for (const char* bad : {"", "x", "3-4", "5:5", "5:4", ":", "0:10:0", "1,,2", "1:2:3:4"})
+  s.steps = model::parse_steps(":2");
+  CHECK(s.has(1, "", ""));
+  CHECK_FALSE(s.has(2, "", ""));
+  CHECK_FALSE(s.has(-1, "", ""));
+  for (const char* bad : {"", "x", "3-4", "5:5", "5:4", "0:10:0", "1,,2", "1:2:3:4"})
     CHECK_THROWS_AS(model::parse_steps(bad), std::invalid_argument);
 }
 

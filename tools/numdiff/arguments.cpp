@@ -1,0 +1,196 @@
+#include "arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "numdiff/version.hpp"
+
+namespace numdiff::program {
+
+namespace {
+
+constexpr const char* compare_examples = R"(Examples:
+  numdiff run_a.h5 run_b.h5                       where do they part, and why?
+  numdiff --step 0:10 --scope decoder.layer.3 run_a.h5 run_b.h5
+  numdiff --json=report.json run_a.h5 run_b.h5    also a report for programs
+  numdiff --strict --fail-on nonfinite run_a.h5 run_b.h5
+  numdiff show run_a.h5                           what is in a run?
+  numdiff show run_a.h5 attn.scores.0.forward/output.y
+
+Exit status: 0 the runs agree, 1 they differ, 2 trouble (usage, a file that cannot
+be read), 3 what was compared agrees, but not everything was compared.
+GNU numdiff is another program; on Debian it owns /usr/bin/numdiff.)";
+
+constexpr const char* show_examples = R"(Examples:
+  numdiff show run_a.h5                            manifest, ops and captures
+  numdiff show --step 3 --op 'attn.*' --top 50 run_a.h5
+  numdiff show run_a.h5 'output.y'                 statistics and histograms
+  numdiff show run_a.h5 '/step_3/*/logits.0.forward/output.y')";
+
+constexpr const char* repair_examples = R"(Examples:
+  numdiff repair run_a.h5                          writes run_a.repaired.h5
+  numdiff repair --output fixed.h5 run_a.h5)";
+
+constexpr const char* views_examples = R"(Examples:
+  numdiff views run_a.h5                           writes run_a.views.h5
+  h5dump -n run_a.views.h5)";
+
+// Names the commands in the usage line of the program itself.
+struct formatter : CLI::Formatter {
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    if (app->get_parent() != nullptr) return CLI::Formatter::make_usage(app, name);
+    return "Usage: numdiff [OPTIONS] REFERENCE TEST\n       numdiff show|repair|views [OPTIONS] RUN\n\n";
+  }
+};
+
+// The parser's help with options as they are typed, and without double empty lines.
+std::string tidy(std::string help) {
+  const auto replace_all = [&](std::string_view from, std::string_view to) {
+    for (std::size_t at = help.find(from); at != std::string::npos; at = help.find(from, at))
+      help.replace(at, from.size(), to);
+  };
+  replace_all("--json{-}    ", "--json[=FILE]");
+  replace_all("PATTERN ...", "PATTERN    ");
+  replace_all("runs REFERENCE TEST ...", "REFERENCE TEST         ");
+  replace_all("run RUN REQUIRED", "RUN             ");
+  replace_all("tensor TENSOR", "TENSOR       ");
+  replace_all("] run [tensor]", "] RUN [TENSOR]");
+  replace_all("] run\n", "] RUN\n");
+  replace_all("\n\n\n", "\n\n");
+  return help;
+}
+
+// Texts of options whose syntax is checked after parsing.
+struct raw_options {
+  std::optional<std::string> steps, ranks;
+  std::string json, fail_on;
+  std::string run;  // of the commands that take one
+};
+
+void add_selection(CLI::App& app, arguments& args, raw_options& raw) {
+  const char* group = "What to look at";
+  app.add_option("--step", raw.steps, "steps: 3, 0:10 (without 10), 0:100:20; commas")
+      ->type_name("STEPS")
+      ->group(group);
+  app.add_option("--scope", args.select.scopes, "scopes that match (* and ?) and what is inside them")
+      ->type_name("PATTERN")
+      ->group(group)
+      ->allow_extra_args(false);
+  app.add_option("--op", args.select.ops, "ops whose name matches (* and ?)")
+      ->type_name("PATTERN")
+      ->group(group)
+      ->allow_extra_args(false);
+  app.add_option("--rank", raw.ranks, "ranks: 0, 0-3; with commas")->type_name("RANKS")->group(group);
+}
+
+void add_output(CLI::App& app, arguments& args, raw_options& raw) {
+  const char* group = "Output";
+  app.add_flag("--json{-}", raw.json, "report for programs, to standard output or a file")->group(group);
+  const std::map<std::string, colour> colours = {
+      {"auto", colour::automatic}, {"always", colour::always}, {"never", colour::never}};
+  app.add_option("--color", args.colour, "auto (on a terminal), always or never")
+      ->transform(CLI::CheckedTransformer(colours, CLI::ignore_case).description(""))
+      ->type_name("WHEN")
+      ->group(group);
+  app.add_option("--top", args.top, "rows of each list; the rest is counted (10)")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}).description(""))
+      ->group(group);
+}
+
+// The parser's message without its line breaks.
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (c == '\n') c = ' ';
+  while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
+  return text;
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw usage_error(fmt::format("usage: {}: see numdiff --help", what));
+}
+
+void finish(arguments& args, const raw_options& raw) {
+  try {
+    if (raw.steps) args.select.steps = model::parse_steps(*raw.steps);
+    if (raw.ranks) args.select.ranks = model::parse_ranks(*raw.ranks);
+  } catch (const std::invalid_argument& problem) {
+    throw usage_error(fmt::format("usage: {}", problem.what()));
+  }
+  args.json = !raw.json.empty();
+  if (raw.json != "-") args.json_file = raw.json;
+  args.fail_on_nonfinite = raw.fail_on == "nonfinite";
+  if (args.command != command::compare) {
+    args.files = {raw.run};
+  } else {
+    if (args.files.empty()) refuse("give two runs, the reference first");
+    if (args.files.size() == 1) refuse(fmt::format("give a second run to compare {} with", args.files[0]));
+    if (args.files.size() > 2) refuse(fmt::format("two runs are compared, {} were given", args.files.size()));
+  }
+}
+
+}  // namespace
+
+arguments parse(int argc, const char* const* argv) {
+  arguments args;
+  raw_options raw;
+  CLI::App app("Finds out where two runs of the same computation part, and why.", "numdiff");
+  app.footer(compare_examples);
+  const auto help = std::make_shared<formatter>();
+  help->column_width(28);
+  app.formatter(help);
+  app.require_subcommand(0, 1);
+  app.set_version_flag("--version", fmt::format("numdiff {}.{}.{}", NUMDIFF_VERSION_MAJOR,
+                                                NUMDIFF_VERSION_MINOR, NUMDIFF_VERSION_PATCH));
+  app.add_option("runs", args.files, "two run files; the first is the reference")
+      ->type_name("REFERENCE TEST");
+  add_selection(app, args, raw);
+  app.add_flag("--strict", args.strict, "undecided captures make the result incomplete")->group("Verdict");
+  app.add_option("--fail-on", raw.fail_on, "nonfinite: NaN and Inf count as a difference")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"nonfinite"}).description(""))
+      ->group("Verdict");
+  add_output(app, args, raw);
+
+  CLI::App* show = app.add_subcommand("show", "show what is in a run, or one tensor of it");
+  show->footer(show_examples);
+  show->add_option("run", raw.run, "run file")->type_name("RUN")->required();
+  show->add_option("tensor", args.tensor, "path of a tensor, its end from a '/' on, or a name")
+      ->type_name("TENSOR");
+  add_selection(*show, args, raw);
+  add_output(*show, args, raw);
+  show->callback([&] { args.command = command::show; });
+
+  CLI::App* repair = app.add_subcommand("repair", "write a run and its tail into one closed file");
+  repair->footer(repair_examples);
+  repair->add_option("run", raw.run, "run file")->type_name("RUN")->required();
+  repair->add_option("--output,-o", args.output, "file to write; it must not exist")->type_name("FILE");
+  repair->callback([&] { args.command = command::repair; });
+
+  CLI::App* views = app.add_subcommand("views", "write its tensors by name, for h5dump and h5py");
+  views->footer(views_examples);
+  views->add_option("run", raw.run, "run file")->type_name("RUN")->required();
+  views->callback([&] { args.command = command::views; });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForVersion& version) {
+    args.command = command::version;
+    args.text = std::string(version.what()) + '\n';
+    return args;
+  } catch (const CLI::CallForHelp&) {
+    args.command = command::help;
+    args.text = tidy(app.help());
+    return args;
+  } catch (const CLI::ParseError& problem) {
+    refuse(one_line(problem.what()));
+  }
+  finish(args, raw);
+  return args;
+}
+
+}  // namespace numdiff::program

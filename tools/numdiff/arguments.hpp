@@ -1,0 +1,37 @@
+#pragma once
+// The command line, parsed.
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "model/selection.hpp"
+
+namespace numdiff::program {
+
+enum class command { compare, show, repair, views, help, version };
+enum class colour { automatic, always, never };
+
+struct arguments {
+  program::command command = command::compare;
+  std::vector<std::string> files;
+  std::string tensor;  // show: path or name of tensors, "" none
+  model::selection select;
+  bool json = false;
+  std::string json_file;  // "" standard output
+  bool strict = false;
+  bool fail_on_nonfinite = false;
+  program::colour colour = colour::automatic;
+  std::size_t top = 10;
+  std::string output;  // repair, views: where to write, "" beside the run
+  std::string text;    // help, version: what to print
+};
+
+struct usage_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throws usage_error: one sentence, naming the option or argument.
+arguments parse(int argc, const char* const* argv);
+
+}  // namespace numdiff::program

@@ -1,0 +1,13 @@
+#pragma once
+// One function a command. Each throws std::exception with one sentence when there is no answer.
+#include "arguments.hpp"
+#include "exit_codes.hpp"
+
+namespace numdiff::program {
+
+exit_code compare(const arguments& args);
+exit_code show(const arguments& args);
+exit_code repair(const arguments& args);
+exit_code views(const arguments& args);
+
+}  // namespace numdiff::program
