@@ -1,0 +1,107 @@
+#include "analysis/expect/accumulator.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace numdiff::analysis::expect {
+
+double accumulator::unit() const noexcept {
+  const double u = numbers.unit();
+  const double aligned = alignment > 0 ? std::ldexp(1.0, -alignment - 1) : 0;
+  return std::max(u, aligned) * (truncates ? 2 : 1);
+}
+
+bool accumulator::narrow() const noexcept {
+  return truncates || unit() > 0x1p-20;
+}
+
+accumulator accumulator_of(const model::op_row& op) noexcept {
+  const auto known = [](std::uint16_t t) { return static_cast<dtype>(t) != dtype::unknown; };
+  accumulator a;
+  dtype type = static_cast<dtype>(op.accumulate_dtype);
+  if (!known(op.accumulate_dtype) || is_integer(type)) {
+    type = static_cast<dtype>(op.output_dtype) == dtype::f64 ? dtype::f64 : dtype::f32;
+  }
+  a.numbers = grid_of(type);
+  a.truncates = static_cast<rounding>(op.accumulate_rounding) == rounding::toward_zero;
+  a.alignment = op.accumulate_bits;
+  if (a.alignment >= a.numbers.precision - 1) a.alignment = 0;
+  if (a.alignment > 0) a.numbers.precision = a.alignment + 1;
+  a.sequential = static_cast<reduction_order>(op.order) == reduction_order::sequential;
+  a.promotion = op.promotion;
+  a.split = std::max<std::int64_t>(op.split, 1);
+  a.wide = op.promotion > 0 && type != dtype::f64 ? grid_of(dtype::f32) : grid_of(type);
+  a.partials = known(op.partial_dtype) ? grid_of(static_cast<dtype>(op.partial_dtype)) : a.wide;
+  return a;
+}
+
+template <class R>
+chain<R>::chain(const accumulator& how, std::int64_t n) noexcept
+    : how_(&how),
+      part_length_((n + how.split - 1) / how.split),
+      unit_(how.unit()),
+      floor_(how.numbers.smallest() * (how.truncates ? 1 : 0.5)) {}
+
+template <class R>
+void chain<R>::add(R addend) noexcept {
+  const double p = static_cast<double>(addend);
+  const double size = std::fabs(p);
+  total_ += addend;
+  const double before = std::fabs(chunk_);
+  chunk_ += p;
+  magnitude_ += size;
+  const double after = std::fabs(chunk_);
+  squares_ += chunk_ * chunk_;
+  addend_squares_ += p * p;
+  peak_ = std::max(peak_, after);
+  ++n_;
+  if (how_->narrow()) {
+    // The largest term of the last 32 sets where an aligning accumulator cuts.
+    window_ = std::max(size, window_ * 0.97);
+    const double reach = how_->alignment > 0 ? std::max({before, after, window_})
+                                             : (how_->sequential ? std::max(before, after) : magnitude_);
+    const double step = std::max(unit_ * reach, floor_);
+    bound_ += how_->alignment > 0 ? 3 * step : std::min(step, size) + unit_ * size;
+  }
+  if (how_->promotion > 0 && ++in_promotion_ == how_->promotion) {
+    part_ += chunk_;
+    wide_squares_ += part_ * part_;
+    chunk_ = 0;
+    magnitude_ = 0;
+    in_promotion_ = 0;
+  }
+  if (++in_part_ == part_length_ && how_->split > 1) close_part();
+}
+
+template <class R>
+void chain<R>::close_part() noexcept {
+  part_ += chunk_;
+  partial_squares_ += part_ * part_ + static_cast<double>(total_) * static_cast<double>(total_);
+  chunk_ = part_ = magnitude_ = window_ = 0;
+  in_part_ = in_promotion_ = 0;
+}
+
+template <class R>
+void chain<R>::finish() noexcept {
+  const double value = static_cast<double>(total_);
+  const double n = static_cast<double>(n_);
+  double sums = squares_;
+  if (how_->promotion == 0 && how_->split == 1) {
+    sums = std::max(sums, n / 6 * addend_squares_ + n / 3 * value * value);
+  }
+  const auto square = [](double x) { return x * x; };
+  const double rho = rho_factor * unit_;
+  const double rho_wide = rho_factor * how_->wide.unit(), rho_partial = rho_factor * how_->partials.unit();
+  variance_ = square(rho) * (sums + addend_squares_) + square(rho_wide) * (wide_squares_ + value * value) +
+              square(rho_partial) * partial_squares_ + square(floor_) / 3 * n +
+              square(0x1p-54) * (how_->promotion + how_->split > 1 ? squares_ : 0);
+  // Computed partial sums exceed the exact ones by their own error: a quarter covers what was seen.
+  bound_ *= 1.25;
+  if (how_->narrow() && how_->split > 1)
+    bound_ += how_->partials.unit() * std::sqrt(partial_squares_ * static_cast<double>(how_->split));
+}
+
+template class chain<double>;
+template class chain<long double>;
+
+}  // namespace numdiff::analysis::expect

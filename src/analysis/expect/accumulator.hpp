@@ -1,0 +1,60 @@
+#pragma once
+// How an op adds up, and how far an honest sum in that way may be off.
+#include <cstdint>
+
+#include "analysis/expect/grid.hpp"
+#include "model/run.hpp"
+
+namespace numdiff::analysis::expect {
+
+// From the compute settings of an op record. Unknown dtypes: f64 when the output is f64, else f32.
+struct accumulator {
+  grid numbers;                // of the running sum
+  grid wide;                   // of the sum that promoted or split parts are added to
+  grid partials;               // parts of a split reduction are rounded to this
+  int alignment = 0;           // fraction bits kept when addends are aligned, 0: exact products
+  bool truncates = false;      // toward zero
+  bool sequential = false;     // the order is known to be that of the index
+  std::int64_t promotion = 0;  // addends between promotions, 0 never
+  std::int64_t split = 1;
+
+  // Unit of one addition's error, twice the unit roundoff when it truncates.
+  [[nodiscard]] double unit() const noexcept;
+  // Few bits or truncation: errors may be coherent (stagnation, bias), so a rigorous bound joins the rms
+  // model.
+  [[nodiscard]] bool narrow() const noexcept;
+};
+[[nodiscard]] accumulator accumulator_of(const model::op_row& op) noexcept;
+
+// Follows one sum of n addends. R is double or long double; the value is exact up to R.
+template <class R>
+class chain {
+ public:
+  chain(const accumulator& how, std::int64_t n) noexcept;
+  void add(R addend) noexcept;
+  void finish() noexcept;  // after the last addend
+
+  [[nodiscard]] R value() const noexcept { return total_; }
+  // Independent errors: (0.4247 u)^2 sum |S_k|^2 over the partial sums S_k, and not less than the
+  // mean over random orders, since honest kernels add in another order (Higham and Mary, 2019).
+  [[nodiscard]] double variance() const noexcept { return variance_; }
+  // Rigorous for the declared order to first order in u: sum of min(u |S_k|, |addend|); 0 for wide sums.
+  [[nodiscard]] double bound() const noexcept { return bound_; }
+  [[nodiscard]] bool overflowed() const noexcept { return peak_ > how_->numbers.maximum; }
+
+ private:
+  void close_part() noexcept;
+
+  const accumulator* how_;
+  std::int64_t part_length_ = 0, in_part_ = 0, in_promotion_ = 0, n_ = 0;
+  R total_ = 0;
+  double part_ = 0, magnitude_ = 0, chunk_ = 0, window_ = 0, peak_ = 0;
+  double squares_ = 0, addend_squares_ = 0, wide_squares_ = 0, partial_squares_ = 0;
+  double variance_ = 0, bound_ = 0;
+  double unit_ = 0, floor_ = 0;
+};
+
+extern template class chain<double>;
+extern template class chain<long double>;
+
+}  // namespace numdiff::analysis::expect

@@ -1,0 +1,219 @@
+// Kinds that map elements to elements: add, multiply, scale, square_root and the activations.
+#include <cmath>
+
+#include "analysis/expect/kinds.hpp"
+
+namespace numdiff::analysis::expect {
+namespace {
+
+// An operand whose shape is a suffix of the output's repeats over the leading dimensions.
+std::size_t suffix_of(const tensor& x, std::size_t n) {
+  const std::size_t m = x.values.size();
+  require(m > 0 ? n % m == 0 : n == 0, "operands do not broadcast");
+  return m > 0 ? m : 1;
+}
+
+template <class F>
+expectations map(const call& c, std::size_t n, F&& f) {
+  expectations e(1);
+  e[0].resize(n, c.wide());
+  for (std::size_t i = 0; i < n; ++i) f(e[0], i);
+  return e;
+}
+
+double square(double x) {
+  return x * x;
+}
+
+// Rounding of one inner result, nothing when the format holds it.
+double step_variance(const accumulator& a, double x) {
+  if (!std::isfinite(x) || a.numbers.holds(x)) return 0;
+  return square(a.numbers.ulp(x)) / (a.truncates ? 3 : 12);
+}
+
+template <class R>
+R sigmoid(R x) {
+  return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
+}
+
+constexpr long double sqrt_2_over_pi = 0.797884560802865355879892119868763737L;
+
+template <class R>
+struct gelu_parts {
+  R tanh_z, z, slope, value;  // slope: dz/dx
+  explicit gelu_parts(R x) {
+    const R k = static_cast<R>(sqrt_2_over_pi), a = static_cast<R>(0.044715L);
+    z = k * (x + a * x * x * x);
+    slope = k * (1 + 3 * a * x * x);
+    tanh_z = std::tanh(z);
+    // 1 + tanh(z) = 2 / (1 + exp(-2 z)), without the cancellation at large negative z.
+    value = x * sigmoid(2 * z);
+  }
+};
+
+}  // namespace
+
+// The sum of grid values drops few bits and often ties: where the result's spacing is 2^k times the
+// smaller spacing of its operands the variance is ulp^2/12 (1 + 2 * 4^-k), and 0 for k <= 0.
+expectations add(const call& c) {
+  require(c.reads(1), "no input is stored");
+  const std::size_t n = c.write(0).values.size();
+  std::vector<std::size_t> period;
+  for (std::size_t r = 0; r < c.op().reads.size(); ++r) period.push_back(suffix_of(c.read(r), n));
+  const grid out = grid_of(c.write(0).type);
+  const bool unscaled = c.write(0).scales.empty();
+  const bool twice = c.rounds_twice(0);
+  expectations e = map(c, n, [&](expectation& x, std::size_t i) {
+    long double total = 0;
+    double variance = 0;
+    for (std::size_t r = 0; r < period.size(); ++r) {
+      total += static_cast<long double>(c.read(r).values[i % period[r]]);
+      const bool last = r + 1 == period.size();
+      if (r > 0 && (!last || twice)) variance += step_variance(c.sum(), static_cast<double>(total));
+    }
+    x.set(i, total, variance);
+    if (c.sum().narrow() && variance > 0)
+      x.allow(i, std::sqrt(12 * variance * static_cast<double>(period.size())));
+  });
+  if (period.size() == 2 && unscaled && out.precision < 53) {
+    const grid a = grid_of(c.read(0).type), b = grid_of(c.read(1).type);
+    e[0].rounding.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double x = c.read(0).values[i % period[0]], y = c.read(1).values[i % period[1]],
+                   z = e[0].exact[i];
+      if (z == 0 || !std::isfinite(z) || out.holds(z)) continue;
+      const double finest = x == 0 ? b.ulp(y) : y == 0 ? a.ulp(x) : std::min(a.ulp(x), b.ulp(y));
+      const double step = out.ulp(z);
+      e[0].rounding[i] = finest >= step ? 0 : square(step) / 12 * (1 + 2 * square(finest / step));
+    }
+    const rounding mode = static_cast<rounding>(c.op().row->output_rounding);
+    if (mode == rounding::toward_zero || mode == rounding::stochastic) e[0].rounding.clear();
+  }
+  return e;
+}
+
+expectations multiply(const call& c) {
+  const tensor &x = c.read(0), &y = c.read(1);
+  const std::size_t n = c.write(0).values.size(), px = suffix_of(x, n), py = suffix_of(y, n);
+  return map(c, n, [&](expectation& e, std::size_t i) {
+    const long double v =
+        static_cast<long double>(x.values[i % px]) * static_cast<long double>(y.values[i % py]);
+    e.set(i, v, c.rounds_twice(0) ? step_variance(c.sum(), static_cast<double>(v)) : 0);
+  });
+}
+
+// The factor may have been rounded to the op's inner format: one common relative error.
+expectations scale(const call& c) {
+  const tensor& x = c.read(0);
+  const double factor = c.scalar("factor");
+  const double rounded = c.sum().numbers.round(factor);
+  const double off = factor != 0 ? std::fabs(rounded / factor - 1) : 0;
+  const std::size_t n = x.values.size();
+  return map(c, n, [&](expectation& e, std::size_t i) {
+    const long double v = static_cast<long double>(x.values[i]) * static_cast<long double>(factor);
+    const double size = std::fabs(static_cast<double>(v));
+    e.set(i, v, c.rounds_twice(0) ? step_variance(c.sum(), static_cast<double>(v)) : 0);
+    if (off > 0) e.allow(i, off * size + c.sum().numbers.smallest());
+  });
+}
+
+expectations square_root(const call& c) {
+  const tensor& x = c.read(0);
+  return map(c, x.values.size(), [&](expectation& e, std::size_t i) {
+    const long double v = std::sqrt(static_cast<long double>(x.values[i]));
+    e.set(i, v, square(c.rho() * static_cast<double>(v)));
+  });
+}
+
+// Inner errors of the activations: an exponential of x is off by |x| units through its argument, each
+// further operation by one unit.
+expectations silu(const call& c) {
+  const tensor& x = c.read(0);
+  return in_precision_of(c, [&]<class R>() {
+    return map(c, x.values.size(), [&](expectation& e, std::size_t i) {
+      const R v = static_cast<R>(x.values[i]), y = v * sigmoid(v);
+      e.set(i, y, square(c.rho() * static_cast<double>(y)) * (4 + square(x.values[i])));
+    });
+  });
+}
+
+expectations silu_gradient(const call& c) {
+  const tensor &dy = c.read(0), &x = c.read(1);
+  require(dy.values.size() == x.values.size(), "operands of different size");
+  return in_precision_of(c, [&]<class R>() {
+    return map(c, x.values.size(), [&](expectation& e, std::size_t i) {
+      const R v = static_cast<R>(x.values[i]), s = sigmoid(v), rest = sigmoid(-v);
+      const R g = static_cast<R>(dy.values[i]);
+      e.set(i, g * s * (1 + v * rest),
+            square(c.rho() * static_cast<double>(g * s)) *
+                (4 + square(static_cast<double>(v * rest)) * 4 + square(x.values[i])));
+    });
+  });
+}
+
+expectations gelu(const call& c) {
+  const tensor& x = c.read(0);
+  return in_precision_of(c, [&]<class R>() {
+    return map(c, x.values.size(), [&](expectation& e, std::size_t i) {
+      const gelu_parts<R> p(static_cast<R>(x.values[i]));
+      const auto sech = static_cast<double>(1 - p.tanh_z * p.tanh_z), z = static_cast<double>(p.z);
+      // 1 + tanh(z) is formed in the op's arithmetic: its error is of the size of 1 also where it cancels.
+      e.set(i, p.value,
+            square(c.rho() * x.values[i]) * (1 + square(2 * sech * z)) +
+                square(2 * c.rho() * static_cast<double>(p.value)));
+    });
+  });
+}
+
+expectations gelu_gradient(const call& c) {
+  const tensor &dy = c.read(0), &x = c.read(1);
+  require(dy.values.size() == x.values.size(), "operands of different size");
+  return in_precision_of(c, [&]<class R>() {
+    return map(c, x.values.size(), [&](expectation& e, std::size_t i) {
+      const R v = static_cast<R>(x.values[i]), g = static_cast<R>(dy.values[i]);
+      const gelu_parts<R> p(v);
+      const R half = sigmoid(2 * p.z), sech = 4 * half * sigmoid(-2 * p.z);
+      const R bend = v * sech * p.slope / 2;
+      const auto z = static_cast<double>(p.z);
+      e.set(i, g * (half + bend),
+            square(c.rho() * static_cast<double>(g)) *
+                (1 + square(2 * static_cast<double>(sech) * z) +
+                 square(static_cast<double>(bend)) * (8 + square(4 * z)) +
+                 square(static_cast<double>(v * p.slope))));
+    });
+  });
+}
+
+expectations swiglu(const call& c) {
+  const tensor &gate = c.read(0), &up = c.read(1);
+  require(gate.values.size() == up.values.size(), "operands of different size");
+  return in_precision_of(c, [&]<class R>() {
+    return map(c, gate.values.size(), [&](expectation& e, std::size_t i) {
+      const R v = static_cast<R>(gate.values[i]), y = v * sigmoid(v) * static_cast<R>(up.values[i]);
+      e.set(i, y, square(c.rho() * static_cast<double>(y)) * (5 + square(gate.values[i])));
+    });
+  });
+}
+
+expectations swiglu_gradient(const call& c) {
+  const tensor &dy = c.read(0), &gate = c.read(1), &up = c.read(2);
+  const std::size_t n = dy.values.size();
+  require(gate.values.size() == n && up.values.size() == n, "operands of different size");
+  return in_precision_of(c, [&]<class R>() {
+    expectations e(2);
+    e[0].resize(n, c.wide());
+    e[1].resize(n, c.wide());
+    for (std::size_t i = 0; i < n; ++i) {
+      const R v = static_cast<R>(gate.values[i]), s = sigmoid(v), rest = sigmoid(-v);
+      const R g = static_cast<R>(dy.values[i]), u = static_cast<R>(up.values[i]);
+      e[0].set(i, g * u * s * (1 + v * rest),
+               square(c.rho() * static_cast<double>(g * u * s)) *
+                   (5 + square(static_cast<double>(v * rest)) * 5 + square(gate.values[i])));
+      const R du = g * v * s;
+      e[1].set(i, du, square(c.rho() * static_cast<double>(du)) * (5 + square(gate.values[i])));
+    }
+    return e;
+  });
+}
+
+}  // namespace numdiff::analysis::expect

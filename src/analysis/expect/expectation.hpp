@@ -1,0 +1,59 @@
+#pragma once
+// What an honest execution of an op would have written: the exact result and the size of the errors
+// that its formats and its accumulator make. Filled by the kinds, compared by judge().
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace numdiff::analysis::expect {
+
+// A candidate explanation: the values an execution with this fault would have computed before its
+// output rounding. Evaluated only when the output is beyond its expectation.
+struct hypothesis {
+  std::string cause;                            // a name of the causes in docs/numerics.md
+  std::string form;                             // what was tried, for people
+  std::function<std::vector<double>()> values;  // one per output element
+};
+
+// Why an element of the exact result is not finite.
+enum class defect : std::uint8_t { none, inherited, masked_row, accumulator_overflow, inner_overflow };
+
+struct expectation {
+  std::vector<double> exact;         // the replayed result, per element
+  std::vector<double> low;           // exact result minus `exact`; empty when double is exact enough
+  std::vector<double> variance;      // of the errors inside the op, before output rounding
+  std::vector<double> bound;         // largest one-sided error inside the op; empty: none
+  std::vector<double> rounding;      // variance of the output rounding; empty: by format and value
+  std::vector<defect> defects;       // empty: all none
+  std::vector<std::int64_t> judged;  // elements that were replayed; empty: all
+  std::vector<hypothesis> hypotheses;
+  double internal_limit = 6;    // multiples of the internal sigma that are still honest
+  bool copies = false;          // values must be equal, not near
+  double probe_ratio = 0;       // of random projections of what is not replayed
+  double probe_limit = 0;       // 0: not probed
+  std::int64_t probe_row = -1;  // a row whose projection is outside its bound
+
+  void resize(std::size_t n, bool wide) {
+    exact.assign(n, 0);
+    variance.assign(n, 0);
+    if (wide) low.assign(n, 0);
+  }
+  template <class R>
+  void set(std::size_t i, R value, double internal_variance) {
+    exact[i] = static_cast<double>(value);
+    if (!low.empty()) low[i] = static_cast<double>(value - static_cast<R>(exact[i]));
+    variance[i] = internal_variance;
+  }
+  void allow(std::size_t i, double one_sided) {
+    if (bound.empty()) bound.assign(exact.size(), 0);
+    bound[i] = one_sided;
+  }
+  void mark(std::size_t i, defect d) {
+    if (defects.empty()) defects.assign(exact.size(), defect::none);
+    defects[i] = d;
+  }
+};
+
+}  // namespace numdiff::analysis::expect

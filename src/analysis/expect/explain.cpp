@@ -1,0 +1,122 @@
+#include "analysis/expect/explain.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace numdiff::analysis::expect {
+namespace {
+
+// A candidate must decide at least this many elements, and agree in this share of them.
+constexpr std::int64_t enough_elements = 3;
+constexpr double enough_agreement = 0.9;
+
+std::string range_cause(const op_instance& op, defect why) {
+  switch (why) {
+    case defect::masked_row: return "fully-masked-row";
+    case defect::accumulator_overflow: return "accumulator-overflow";
+    case defect::inner_overflow: return "op-overflow";
+    case defect::inherited: return "";
+    case defect::none: break;
+  }
+  if (op.kind == "cast" || op.kind == "copy" || op.kind == "embedding") return "cast-overflow";
+  const bool forward = op.row != nullptr && static_cast<phase>(op.row->phase) == phase::forward;
+  const auto activation = [](const operand& x) {
+    return x.row != nullptr && static_cast<role>(x.row->role) == role::input;
+  };
+  if (op.kind == "matmul" && forward && op.reads.size() >= 2 && activation(op.reads[0]) &&
+      activation(op.reads[1])) {
+    return "score-overflow";
+  }
+  return "op-overflow";
+}
+
+// Stored values that the exact result cut toward zero explains.
+fit truncation(const operand& out, const expectation& honest, const output_format& format) {
+  return fit_of(out, honest, format, honest.exact, rounding::toward_zero);
+}
+
+bool explains(const fit& f, const judgement& j) {
+  const double before = j.expected > 0 ? j.observed / j.expected : HUGE_VAL;
+  return f.apart >= enough_elements && f.agree >= enough_agreement && f.residual <= std::max(j.limit, 1.0) &&
+         f.residual < 0.5 * before;
+}
+
+}  // namespace
+
+fit fit_of(const operand& out, const expectation& honest, const output_format& format,
+           const std::vector<double>& candidate, rounding mode) {
+  fit f;
+  double rest = 0, expected = 0;
+  std::int64_t n = 0, same = 0;
+  const std::size_t judged = honest.judged.empty() ? honest.exact.size() : honest.judged.size();
+  for (std::size_t k = 0; k < judged; ++k) {
+    const std::size_t i = honest.judged.empty() ? k : static_cast<std::size_t>(honest.judged[k]);
+    const double stored = out.value.values[i];
+    if (!std::isfinite(stored) || !std::isfinite(honest.exact[i]) || !std::isfinite(candidate[i])) continue;
+    const double as_candidate = format.rounded(candidate[i], i, mode);
+    const double as_honest = format.rounded(honest.exact[i], i, format.mode);
+    const double blur = honest.internal_limit * std::sqrt(honest.variance[i]) + 1e-3 * format.ulp(stored, i);
+    rest += (stored - as_candidate) * (stored - as_candidate);
+    expected += honest.variance[i] + format.variance(honest.exact[i], i);
+    ++n;
+    if (std::fabs(as_candidate - as_honest) > 3 * blur) {
+      ++f.apart;
+      if (std::fabs(stored - as_candidate) <= blur) ++same;
+    }
+  }
+  if (f.apart > 0) f.agree = static_cast<double>(same) / static_cast<double>(f.apart);
+  f.residual = expected > 0 ? std::sqrt(rest / expected) : (rest > 0 ? HUGE_VAL : 0);
+  return f;
+}
+
+void explain(const op_instance& op, const expectation& honest, const output_format& format, defect why,
+             std::int64_t hidden, judgement& j) {
+  const operand& out = op.writes[j.write];
+  if (j.nonfinite_replayed > 0 && j.nonfinite_created == 0) {
+    j.cause_hint = range_cause(op, why);
+    return;
+  }
+  if (hidden > 0) {
+    j.cause_hint = "nan-dropped";
+    return;
+  }
+  double best = 0;
+  const auto offer = [&](const std::string& cause, const std::string& form, const fit& f) {
+    if (!explains(f, j) || f.agree <= best) return;
+    best = f.agree;
+    j.cause_hint = cause;
+    j.reason = form;
+    std::erase_if(j.evidence, [](const auto& e) { return e.first.starts_with("hypothesis_"); });
+    j.evidence.emplace_back("hypothesis_agreement", f.agree);
+    j.evidence.emplace_back("hypothesis_elements", static_cast<double>(f.apart));
+    j.evidence.emplace_back("hypothesis_residual", f.residual);
+  };
+  if (!honest.copies && !format.integer && format.mode != rounding::toward_zero) {
+    offer("truncating-cast", "every element is cut toward zero", truncation(out, honest, format));
+  }
+  for (const hypothesis& h : honest.hypotheses) {
+    const std::vector<double> values = h.values();
+    if (values.size() == honest.exact.size())
+      offer(h.cause, h.form, fit_of(out, honest, format, values, format.mode));
+  }
+}
+
+void explain_loss(const op_instance& op, const expectation& honest, judgement& j) {
+  const operand& out = op.writes[j.write];
+  if (j.flushed == 0 || is_integer(out.value.type)) return;
+  const auto nonzero = static_cast<double>(std::count_if(
+      honest.exact.begin(), honest.exact.end(), [](double x) { return x != 0 && std::isfinite(x); }));
+  const double share = static_cast<double>(j.flushed) / std::max(nonzero, 1.0);
+  j.evidence.emplace_back("flushed_share", share);
+  // Scaled FP8 casts flush up to a fifth of a healthy tensor.
+  if (share < (out.value.scales.empty() ? 0.1 : 0.5)) return;
+  const bool backward = op.row != nullptr && static_cast<phase>(op.row->phase) == phase::backward;
+  if (backward && out.value.scales.empty()) {
+    j.cause_hint = "loss-scale";
+  } else {
+    j.cause_hint = op.kind == "cast" ? "cast-underflow" : "op-underflow";
+  }
+  j.reason = "nonzero results below the smallest number of the format became zero";
+}
+
+}  // namespace numdiff::analysis::expect

@@ -1,0 +1,187 @@
+#include "analysis/expect/matmul.hpp"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+
+namespace numdiff::analysis::expect {
+namespace {
+
+using matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using matrix_map = Eigen::Map<const matrix>;
+
+// Multiply-adds up to which everything is replayed: about 0.2 s each on one core.
+constexpr double full_by_matrices = 0x1p30;
+constexpr double full_by_chains = 0x1p25;
+
+double square(double x) {
+  return x * x;
+}
+
+template <class R>
+void by_chains(const call& c, const product& p, const std::vector<std::size_t>& rows, expectation& e) {
+  const std::size_t count = rows.empty() ? p.rows() : rows.size();
+  std::vector<chain<R>> sums;
+  for (std::size_t q = 0; q < count; ++q) {
+    const std::size_t row = rows.empty() ? q : rows[q];
+    const double* a = p.left(row / p.m) + row % p.m * p.k;
+    const double* b = p.right(row / p.m);
+    sums.assign(p.n, chain<R>(c.sum(), static_cast<std::int64_t>(p.k)));
+    for (std::size_t k = 0; k < p.k; ++k) {
+      const R left = static_cast<R>(a[k]);
+      for (std::size_t j = 0; j < p.n; ++j) sums[j].add(left * static_cast<R>(b[k * p.n + j]));
+    }
+    for (std::size_t j = 0; j < p.n; ++j) {
+      chain<R>& s = sums[j];
+      s.finish();
+      const std::size_t at = row * p.n + j;
+      const R v = static_cast<R>(p.alpha) * s.value() + static_cast<R>(p.added(at));
+      const double extra = p.alpha != 1 || p.addend != nullptr
+                               ? 2 * square(c.rho() * static_cast<double>(v)) +
+                                     square(c.rho() * p.alpha * static_cast<double>(s.value()))
+                               : 0;
+      e.set(at, v, square(p.alpha) * s.variance() + extra);
+      const double one_sided = std::fabs(p.alpha) * s.bound();
+      if (one_sided > 0)
+        e.allow(at, one_sided + (extra > 0 ? c.unit() * std::fabs(static_cast<double>(v)) : 0));
+      if (s.overflowed()) e.mark(at, defect::accumulator_overflow);
+      if (!rows.empty()) e.judged.push_back(static_cast<std::int64_t>(at));
+    }
+  }
+}
+
+// How much larger than their mean over random orders the squares of the partial sums are, at most, on
+// some elements: sums of a tensor's columns behave alike.
+double prefix_excess(const call& c, const product& p) {
+  double excess = 1;
+  const std::size_t total = p.rows() * p.n, step = std::max<std::size_t>(1, total / 48) | 1;
+  for (std::size_t at = 0; at < total; at += step) {
+    const std::size_t row = at / p.n, j = at % p.n;
+    const double* a = p.left(row / p.m) + row % p.m * p.k;
+    const double* b = p.right(row / p.m) + j;
+    chain<double> s(c.sum(), static_cast<std::int64_t>(p.k));
+    double squares = 0;
+    for (std::size_t k = 0; k < p.k; ++k) {
+      s.add(a[k] * b[k * p.n]);
+      squares += square(a[k] * b[k * p.n]);
+    }
+    s.finish();
+    const double n = static_cast<double>(p.k);
+    const double closed = square(c.rho()) * ((n / 6 + 1) * squares + (n / 3 + 1) * square(s.value()));
+    if (closed > 0 && std::isfinite(s.variance())) excess = std::max(excess, s.variance() / closed);
+  }
+  return excess;
+}
+
+void by_matrices(const call& c, const product& p, const std::vector<std::size_t>& rows, expectation& e) {
+  const double n = static_cast<double>(p.k);
+  const double factor = square(c.rho()) * prefix_excess(c, p);
+  const auto fill = [&](std::size_t at, double sum, double squares) {
+    const double v = p.alpha * sum + p.added(at);
+    const double extra =
+        p.alpha != 1 || p.addend != nullptr ? square(c.rho()) * (2 * v * v + square(p.alpha * sum)) : 0;
+    const double inner = factor * ((n / 6 + 1) * squares + (n / 3 + 1) * sum * sum);
+    // The replay's own sum, in double.
+    const double own = square(0x1p-54) * ((n / 6 + 1) * squares + (n / 3 + 1) * sum * sum);
+    e.set(at, v, square(p.alpha) * (inner + own) + extra);
+  };
+  const auto rows_of = [&](std::size_t batch, const matrix& a, const auto& position) {
+    const matrix_map b(p.right(batch), static_cast<Eigen::Index>(p.k), static_cast<Eigen::Index>(p.n));
+    const matrix sums = a * b, squares = a.cwiseAbs2() * b.cwiseAbs2();
+    for (Eigen::Index i = 0; i < sums.rows(); ++i) {
+      for (Eigen::Index j = 0; j < sums.cols(); ++j) {
+        fill(position(i) * p.n + static_cast<std::size_t>(j), sums(i, j), squares(i, j));
+      }
+    }
+  };
+  const auto k = static_cast<Eigen::Index>(p.k);
+  if (rows.empty()) {
+    for (std::size_t batch = 0; batch < p.batches; ++batch) {
+      rows_of(batch, matrix_map(p.left(batch), static_cast<Eigen::Index>(p.m), k),
+              [&](Eigen::Index i) { return batch * p.m + static_cast<std::size_t>(i); });
+    }
+    return;
+  }
+  for (std::size_t first = 0; first < rows.size();) {
+    const std::size_t batch = rows[first] / p.m;
+    std::size_t end = first;
+    while (end < rows.size() && rows[end] / p.m == batch) ++end;
+    matrix a(static_cast<Eigen::Index>(end - first), k);
+    for (std::size_t q = first; q < end; ++q) {
+      a.row(static_cast<Eigen::Index>(q - first)) =
+          Eigen::Map<const Eigen::RowVectorXd>(p.left(batch) + rows[q] % p.m * p.k, k);
+    }
+    rows_of(batch, a, [&](Eigen::Index i) { return rows[first + static_cast<std::size_t>(i)]; });
+    first = end;
+  }
+  for (const std::size_t row : rows) {
+    for (std::size_t j = 0; j < p.n; ++j) e.judged.push_back(static_cast<std::int64_t>(row * p.n + j));
+  }
+}
+
+}  // namespace
+
+product::product(const call& from) : a(&from.read(0)), b(&from.read(1)), c(&from.write(0)) {
+  require(a->shape.size() >= 2 && b->shape.size() >= 2, "a product of less than two dimensions");
+  alpha = from.scalar("alpha", 1);
+  m = static_cast<std::size_t>(a->shape[a->shape.size() - 2]);
+  k = static_cast<std::size_t>(a->shape.back());
+  n = static_cast<std::size_t>(b->shape.back());
+  require(static_cast<std::size_t>(b->shape[b->shape.size() - 2]) == k, "factors that do not fit each other");
+  require(m > 0 && n > 0 && k > 0, "an empty product");
+  require(c->values.size() % (m * n) == 0, "an output of another shape than the factors imply");
+  batches = c->values.size() / (m * n);
+  a_batches = a->values.size() / (m * k);
+  b_batches = b->values.size() / (k * n);
+  require(batches > 0 && batches % a_batches == 0 && batches % b_batches == 0,
+          "batches that do not broadcast");
+  if (from.reads(3)) {
+    addend = &from.read(2);
+    addend_period = addend->values.size();
+    require(addend_period > 0 && c->values.size() % addend_period == 0, "an addend that does not broadcast");
+  }
+}
+
+std::vector<std::size_t> sampled_rows(const product& p, double multiply_adds) {
+  const double each = static_cast<double>(p.k) * static_cast<double>(p.n);
+  const double all = each * static_cast<double>(p.rows());
+  std::vector<std::size_t> rows;
+  if (all <= multiply_adds) return rows;
+  const auto wanted = static_cast<std::size_t>(std::max(1.0, multiply_adds / each));
+  for (std::size_t q = 0; q < wanted; ++q) rows.push_back(q * p.rows() / wanted);
+  std::size_t damaged = 0;
+  for (std::size_t row = 0; row < p.rows() && damaged < 16; ++row) {
+    const auto* begin = p.c->values.data() + row * p.n;
+    if (std::any_of(begin, begin + p.n, [](double x) { return !std::isfinite(x); })) {
+      rows.push_back(row);
+      ++damaged;
+    }
+  }
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
+
+expectations matmul(const call& c) {
+  const product p(c);
+  expectations e(1);
+  e[0].resize(p.c->values.size(), c.wide());
+  const bool chains = c.wide() || c.sum().narrow() || c.sum().promotion > 0 || c.sum().split > 1;
+  const std::vector<std::size_t> rows = sampled_rows(p, chains ? full_by_chains : full_by_matrices);
+  if (c.wide())
+    by_chains<long double>(c, p, rows, e[0]);
+  else if (chains)
+    by_chains<double>(c, p, rows, e[0]);
+  else
+    by_matrices(c, p, rows, e[0]);
+  if (!rows.empty()) {
+    const probe_result probed = probe(c, p);
+    e[0].probe_ratio = probed.ratio;
+    e[0].probe_limit = probed.limit;
+    e[0].probe_row = probed.row;
+  }
+  e[0].hypotheses = product_hypotheses(c, p, e[0]);
+  return e;
+}
+
+}  // namespace numdiff::analysis::expect

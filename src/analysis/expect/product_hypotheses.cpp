@@ -1,0 +1,128 @@
+// Faulty products, computed on enough elements to tell them from each other.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "analysis/expect/matmul.hpp"
+#include "numdiff/accumulate.hpp"
+#include "numdiff/truncating.hpp"
+
+namespace numdiff::analysis::expect {
+namespace {
+
+constexpr double emulated_multiply_adds = 0x1p19;
+
+using dot = std::function<double(const double* a, const double* b, std::size_t stride, std::size_t k)>;
+
+// The dot on a spread of the judged elements.
+std::vector<double> on_some(const product& p, const std::vector<std::int64_t>& judged, const dot& f) {
+  std::vector<double> values(p.c->values.size(), std::numeric_limits<double>::quiet_NaN());
+  const std::size_t total = judged.empty() ? values.size() : judged.size();
+  const auto wanted =
+      std::max<std::size_t>(16, static_cast<std::size_t>(emulated_multiply_adds / static_cast<double>(p.k)));
+  const std::size_t step = total <= wanted ? 1 : (total / wanted) | 1;
+  for (std::size_t q = 0; q < total; q += step) {
+    const std::size_t at = judged.empty() ? q : static_cast<std::size_t>(judged[q]);
+    const std::size_t row = at / p.n, batch = row / p.m;
+    const double sum = f(p.left(batch) + row % p.m * p.k, p.right(batch) + at % p.n, p.n, p.k);
+    values[at] = p.alpha * sum + p.added(at);
+  }
+  return values;
+}
+
+// Chunks of `chunk` products are added in double and rounded into the accumulator.
+double accumulated(dtype t, bool rounds_products, std::size_t chunk, const double* a, const double* b,
+                   std::size_t stride, std::size_t k) {
+  double sum = 0, part = 0;
+  for (std::size_t i = 0; i < k; ++i) {
+    const double x = a[i] * b[i * stride];
+    part += rounds_products ? numdiff::decode(t, encode(t, x)) : x;
+    if ((i + 1) % chunk == 0 || i + 1 == k) {
+      sum = add_rounded(t, sum, part);
+      part = 0;
+    }
+  }
+  return sum;
+}
+
+// Equal parts of the contraction, each rounded, then added.
+double from_parts(dtype t, std::size_t parts, const double* a, const double* b, std::size_t stride,
+                  std::size_t k) {
+  double sum = 0;
+  const std::size_t length = (k + parts - 1) / parts;
+  for (std::size_t first = 0; first < k; first += length) {
+    double part = 0;
+    for (std::size_t i = first; i < std::min(k, first + length); ++i) part += a[i] * b[i * stride];
+    sum += numdiff::decode(t, encode(t, part));
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::vector<hypothesis> product_hypotheses(const call& c, const product& p, const expectation& honest) {
+  std::vector<hypothesis> all;
+  const auto offer = [&](const char* cause, std::string form, dot f) {
+    all.push_back({cause, std::move(form),
+                   [&p_copy = honest, p, f = std::move(f)] { return on_some(p, p_copy.judged, f); }});
+  };
+  const int held = std::max(grid_of(p.a->type).precision, grid_of(p.b->type).precision);
+  struct reduced {
+    dtype type;
+    rounding mode;
+    const char* form;
+  };
+  for (const reduced r :
+       {reduced{dtype::tf32, rounding::nearest_even, "inputs were rounded to tf32"},
+        reduced{dtype::tf32, rounding::toward_zero, "inputs were cut to tf32"},
+        reduced{dtype::bf16, rounding::nearest_even, "inputs were rounded to bf16"},
+        reduced{dtype::f16, rounding::nearest_even, "inputs were rounded to f16"},
+        reduced{dtype::f8e4m3fn, rounding::nearest_even, "inputs were rounded to f8e4m3fn"}}) {
+    const grid g = grid_of(r.type);
+    if (g.precision >= held) continue;
+    offer("reduced-input-precision", r.form,
+          [g, mode = r.mode](const double* a, const double* b, std::size_t stride, std::size_t k) {
+            double sum = 0;
+            for (std::size_t i = 0; i < k; ++i) sum += g.round(a[i], mode) * g.round(b[i * stride], mode);
+            return sum;
+          });
+  }
+  for (const dtype t : {dtype::bf16, dtype::f16}) {
+    if (grid_of(t).precision >= c.sum().numbers.precision) continue;
+    const std::string name = name_of(t);
+    for (const std::size_t chunk : std::initializer_list<std::size_t>{1, 16, 32, 64, 128}) {
+      offer("low-precision-accumulate",
+            "the accumulator holds " + name + ", rounded every " + std::to_string(chunk) + " products",
+            [t, chunk](const double* a, const double* b, std::size_t stride, std::size_t k) {
+              return accumulated(t, false, chunk, a, b, stride, k);
+            });
+    }
+    offer("low-precision-accumulate", "products and accumulator hold " + name,
+          [t](const double* a, const double* b, std::size_t stride, std::size_t k) {
+            return accumulated(t, true, 1, a, b, stride, k);
+          });
+    for (const std::size_t parts : std::initializer_list<std::size_t>{2, 4, 8}) {
+      offer("low-precision-partials", std::to_string(parts) + " partial sums were rounded to " + name,
+            [t, parts](const double* a, const double* b, std::size_t stride, std::size_t k) {
+              return from_parts(t, parts, a, b, stride, k);
+            });
+    }
+  }
+  if (c.sum().alignment == 0 || c.sum().promotion > 0) {
+    for (const fused_dot_model& model : {fused_dot_models::hopper_fp8, fused_dot_models::ada_fp8}) {
+      for (const std::size_t promotion : std::initializer_list<std::size_t>{0, 128}) {
+        offer("narrow-accumulator",
+              "products are cut at " + std::to_string(model.fraction_bits) + " bits, " +
+                  std::to_string(model.products) + " at a time",
+              [model, promotion, a_type = p.a->type, b_type = p.b->type](const double* a, const double* b,
+                                                                         std::size_t stride, std::size_t k) {
+                return fused_dot(model, {a_type, a, 1}, {b_type, b, static_cast<std::ptrdiff_t>(stride)}, k,
+                                 promotion);
+              });
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace numdiff::analysis::expect

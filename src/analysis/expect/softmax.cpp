@@ -1,0 +1,197 @@
+// softmax, its gradient, cross-entropy and its gradient, over rows of the last dimension.
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/expect/judge.hpp"
+#include "analysis/expect/kinds.hpp"
+
+namespace numdiff::analysis::expect {
+namespace {
+
+double square(double x) {
+  return x * x;
+}
+
+// One row of softmax(scale * x) in shifted form.
+template <class R>
+struct soft_row {
+  R top = 0, total = 0;
+  double sum_sigma = 0, sum_bound = 0;  // relative
+  bool masked = false, poisoned = false;
+
+  soft_row(const call& c, const double* x, std::size_t n, R scale) {
+    top = -std::numeric_limits<R>::infinity();
+    for (std::size_t i = 0; i < n; ++i) {
+      const R z = scale * static_cast<R>(x[i]);
+      poisoned = poisoned || std::isnan(z) || z == std::numeric_limits<R>::infinity();
+      top = std::max(top, z);
+    }
+    masked = !poisoned && n > 0 && std::isinf(top);
+    chain<R> s(c.sum(), static_cast<std::int64_t>(n));
+    for (std::size_t i = 0; i < n && !masked && !poisoned; ++i)
+      s.add(std::exp(scale * static_cast<R>(x[i]) - top));
+    s.finish();
+    total = s.value();
+    if (total > 0) {
+      sum_sigma = std::sqrt(s.variance()) / static_cast<double>(total);
+      sum_bound = s.bound() / static_cast<double>(total);
+    }
+  }
+  // Relative variance of one exponential over the sum: the argument's absolute error is its relative
+  // one (Blanchard, Higham and Higham, 2021).
+  [[nodiscard]] double relative(double rho, double z) const {
+    return square(rho) *
+               (4 + square(z) + square(z - static_cast<double>(top)) + square(static_cast<double>(top))) +
+           square(sum_sigma);
+  }
+};
+
+}  // namespace
+
+expectations softmax(const call& c) {
+  const tensor& x = c.read(0);
+  const std::size_t n = last_of(x.shape), rows = n > 0 ? x.values.size() / n : 0;
+  return in_precision_of(c, [&]<class R>() {
+    const R scale = static_cast<R>(c.scalar("scale", 1));
+    const output_format out = output_format_of(c.op(), c.op().writes.at(0));
+    expectations e(1);
+    e[0].resize(x.values.size(), c.wide());
+    if (c.op().writes[0].value.scales.empty()) e[0].rounding.resize(x.values.size());
+    for (std::size_t t = 0; t < rows; ++t) {
+      const double* row = x.values.data() + t * n;
+      const soft_row<R> s(c, row, n, scale);
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t at = t * n + i;
+        if (s.masked || s.poisoned) {
+          e[0].set(at, std::numeric_limits<R>::quiet_NaN(), 0);
+          e[0].mark(at, s.masked ? defect::masked_row : defect::inherited);
+          continue;
+        }
+        const R z = scale * static_cast<R>(row[i]);
+        const R p = std::exp(z - s.top) / s.total;
+        const auto size = static_cast<double>(p);
+        e[0].set(at, p, std::isinf(z) ? 0 : square(size) * s.relative(c.rho(), static_cast<double>(z)));
+        if (s.sum_bound > 0) e[0].allow(at, size * s.sum_bound);
+        if (!e[0].rounding.empty()) {
+          // A probability that rounds to one is off by its distance from it and not by chance.
+          e[0].rounding[at] =
+              std::min(out.variance(size, at), size > 0.5 && out.rounded(size, at, out.mode) == 1
+                                                   ? static_cast<double>((1 - p) * (1 - p))
+                                                   : HUGE_VAL);
+        }
+      }
+    }
+    return e;
+  });
+}
+
+expectations softmax_gradient(const call& c) {
+  const tensor &dp = c.read(0), &p = c.read(1);
+  require(dp.values.size() == p.values.size(), "operands of different size");
+  const std::size_t n = last_of(p.shape), rows = n > 0 ? p.values.size() / n : 0;
+  return in_precision_of(c, [&]<class R>() {
+    const R scale = static_cast<R>(c.scalar("scale", 1));
+    const auto factor = std::fabs(static_cast<double>(scale));
+    expectations e(1);
+    e[0].resize(p.values.size(), c.wide());
+    for (std::size_t t = 0; t < rows; ++t) {
+      chain<R> dot(c.sum(), static_cast<std::int64_t>(n));
+      for (std::size_t i = t * n; i < (t + 1) * n; ++i) {
+        dot.add(static_cast<R>(dp.values[i]) * static_cast<R>(p.values[i]));
+      }
+      dot.finish();
+      const auto size = std::fabs(static_cast<double>(dot.value()));
+      for (std::size_t i = t * n; i < (t + 1) * n; ++i) {
+        const R v = scale * static_cast<R>(p.values[i]) * (static_cast<R>(dp.values[i]) - dot.value());
+        const double weight = factor * std::fabs(p.values[i]);
+        e[0].set(i, v,
+                 square(weight) * (dot.variance() + square(c.rho() * (std::fabs(dp.values[i]) + size))) +
+                     square(2 * c.rho() * static_cast<double>(v)));
+        if (dot.bound() > 0) e[0].allow(i, weight * dot.bound());
+      }
+    }
+    return e;
+  });
+}
+
+namespace {
+
+struct targets {
+  std::size_t rows, classes;
+  const tensor &logits, &ids;
+  explicit targets(const call& c)
+      : rows(0), classes(last_of(c.read(0).shape)), logits(c.read(0)), ids(c.read(1)) {
+    require(classes > 0 && ids.values.size() * classes == logits.values.size(),
+            "logits and targets do not fit");
+    rows = ids.values.size();
+  }
+  // Negative or too large: a row that is left out (padding).
+  [[nodiscard]] std::ptrdiff_t at(std::size_t t) const {
+    const double id = ids.values[t];
+    return id >= 0 && id < static_cast<double>(classes) ? static_cast<std::ptrdiff_t>(id) : -1;
+  }
+};
+
+}  // namespace
+
+expectations cross_entropy(const call& c) {
+  const targets rows(c);
+  return in_precision_of(c, [&]<class R>() {
+    const R count = static_cast<R>(c.scalar("count"));
+    chain<R> sum(c.sum(), static_cast<std::int64_t>(rows.rows));
+    double variance = 0, bound = 0;
+    for (std::size_t t = 0; t < rows.rows; ++t) {
+      const std::ptrdiff_t y = rows.at(t);
+      if (y < 0) continue;
+      const double* x = rows.logits.values.data() + t * rows.classes;
+      const soft_row<R> s(c, x, rows.classes, 1);
+      const R lse = std::log(s.total) + s.top;
+      sum.add(lse - static_cast<R>(x[y]));
+      variance +=
+          square(s.sum_sigma) + square(c.rho()) * (square(static_cast<double>(s.top)) * 2 +
+                                                   square(static_cast<double>(lse)) + square(x[y]) + 4);
+      bound += s.sum_bound;
+    }
+    sum.finish();
+    const auto n = static_cast<double>(count);
+    expectations e(1);
+    e[0].resize(1, c.wide());
+    e[0].set(
+        0, sum.value() / count,
+        (variance + sum.variance()) / square(n) + square(c.rho() * static_cast<double>(sum.value()) / n));
+    if (sum.bound() + bound > 0) e[0].allow(0, (sum.bound() + bound) / n);
+    return e;
+  });
+}
+
+expectations cross_entropy_gradient(const call& c) {
+  const targets rows(c);
+  return in_precision_of(c, [&]<class R>() {
+    const R factor = static_cast<R>(c.scalar("factor", 1)) / static_cast<R>(c.scalar("count"));
+    expectations e(1);
+    e[0].resize(rows.logits.values.size(), c.wide());
+    for (std::size_t t = 0; t < rows.rows; ++t) {
+      const std::ptrdiff_t y = rows.at(t);
+      const double* x = rows.logits.values.data() + t * rows.classes;
+      const soft_row<R> s(c, x, rows.classes, 1);
+      for (std::size_t i = 0; i < rows.classes; ++i) {
+        const std::size_t at = t * rows.classes + i;
+        if (s.masked || s.poisoned) {
+          e[0].set(at, std::numeric_limits<R>::quiet_NaN(), 0);
+          e[0].mark(at, s.masked ? defect::masked_row : defect::inherited);
+          continue;
+        }
+        if (y < 0) continue;
+        const R p = std::exp(static_cast<R>(x[i]) - s.top) / s.total;
+        const R v = (p - (static_cast<std::ptrdiff_t>(i) == y ? 1 : 0)) * factor;
+        const auto size = static_cast<double>(p), f = std::fabs(static_cast<double>(factor));
+        e[0].set(at, v,
+                 square(f * size) * s.relative(c.rho(), x[i]) + square(c.rho() * static_cast<double>(v)) * 3);
+        if (s.sum_bound > 0) e[0].allow(at, f * size * s.sum_bound);
+      }
+    }
+    return e;
+  });
+}
+
+}  // namespace numdiff::analysis::expect
