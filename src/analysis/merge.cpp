@@ -1,0 +1,119 @@
+#include "analysis/merge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "numdiff/dtype.hpp"
+
+namespace numdiff::analysis {
+
+namespace {
+
+std::array<std::uint64_t, 6> digest_of(const model::capture_row& row) {
+  return {row.digest0,           row.digest1, row.scale_digest0, row.scale_digest1, row.zero_point_digest0,
+          row.zero_point_digest1};
+}
+
+void add_counts(merged_capture& m, const model::capture_row& row) {
+  m.count += row.count;
+  m.hidden += row.hidden;
+  m.nan += row.nan;
+  m.positive_infinity += row.positive_infinity;
+  m.negative_infinity += row.negative_infinity;
+  m.zero += row.zero + row.negative_zero;
+  m.subnormal += row.subnormal;
+  if (bytes_of(m.type) >= 2) m.at_maximum += row.maximum_positive + row.maximum_negative;
+  if (row.first_nonfinite >= 0 && (m.first_nonfinite < 0 || row.first_nonfinite < m.first_nonfinite)) {
+    m.first_nonfinite = row.first_nonfinite;
+  }
+  m.amax = std::max(m.amax, row.amax);
+  m.sum += std::ldexp(row.sum, row.sum_exponent);
+  m.sum_abs += std::ldexp(row.sum_abs, row.sum_exponent);
+  m.sum_sq += std::ldexp(row.sum_sq, 2 * row.sum_exponent);
+}
+
+}  // namespace
+
+merged_capture merge(const run_index& run, const logical_capture& capture, placement_cache& placements) {
+  merged_capture m;
+  const model::capture_row& first = run.capture_row_of(capture.members.front());
+  m.type = static_cast<dtype>(first.dtype);
+  m.pending_factor = first.pending_factor;
+
+  // Replicas share a part; the first of each part stands for it.
+  std::map<std::string_view, member> by_part;
+  bool told = true;
+  const placement* where = nullptr;
+  for (const member& one : capture.members) {
+    const model::rank_data& rank = run.rank_of(one);
+    const model::capture_row& row = run.capture_row_of(one);
+    const placement& here = placements.of(rank.strings[row.placement]);
+    told = told && here.told;
+    where = &here;
+    if (const mesh_axis* axis = here.partial()) {
+      m.partial = true;
+      if (axis->spread == spread::partial_average) m.part_scale = 1.0 / static_cast<double>(axis->size);
+    }
+    const auto [at, fresh] = by_part.emplace(here.part, one);
+    if (fresh) {
+      m.parts.push_back(one);
+      add_counts(m, row);
+    } else if (told && m.unequal_replica < 0 && digest_of(row) != digest_of(run.capture_row_of(at->second))) {
+      m.unequal_replica = rank.rank;
+    }
+  }
+  if (!told) {
+    // No placement: equal on all ranks is a replica, anything else is rank-local.
+    const auto same = [&](const member& one) {
+      return digest_of(run.capture_row_of(one)) == digest_of(first);
+    };
+    m.local = capture.members.size() > 1 && !std::ranges::all_of(capture.members, same);
+    if (m.local) {
+      m.parts = capture.members;
+      m.count = 0;
+      m.hidden = m.nan = m.positive_infinity = m.negative_infinity = m.zero = m.subnormal = m.at_maximum = 0;
+      m.amax = m.sum = m.sum_abs = m.sum_sq = 0;
+      for (const member& one : m.parts) add_counts(m, run.capture_row_of(one));
+      return m;
+    }
+  }
+
+  const model::shape_row& shape = run.rank_of(capture.members.front()).shapes.at(first.shape);
+  if (told && where != nullptr && !where->global.empty()) {
+    m.shape = where->global;
+    if (!m.partial) m.covered = m.count == where->elements() * (is_complex(m.type) ? 2 : 1);
+  } else {
+    m.shape.assign(shape.extent, shape.extent + std::min<std::uint32_t>(shape.rank, 8));
+  }
+
+  m.has_digest = !m.partial;
+  m.has_sketch = std::ranges::all_of(m.parts, [&](const member& part) {
+    const std::int64_t row = run.capture_row_of(part).sketch;
+    return row >= 0 && static_cast<std::size_t>(row) < run.rank_of(part).sketches.size();
+  });
+  std::set<std::array<std::uint64_t, 4>> scales;
+  for (const member& part : m.parts) {
+    const model::capture_row& row = run.capture_row_of(part);
+    const auto digest = digest_of(row);
+    m.digest[0] += digest[0];
+    m.digest[1] += digest[1];
+    // A scale that all shards share counts once.
+    if (scales.insert({digest[2], digest[3], digest[4], digest[5]}).second) {
+      for (std::size_t i = 2; i < digest.size(); ++i) m.digest[i] += digest[i];
+    }
+    if (!m.has_sketch) continue;
+    const auto& sketch = run.rank_of(part).sketches[static_cast<std::size_t>(row.sketch)];
+    for (std::size_t i = 0; i < sketch.size(); ++i) m.sketch[i] += sketch[i] * m.part_scale;
+  }
+  return m;
+}
+
+bool equal(const merged_capture& a, const merged_capture& b) noexcept {
+  return a.has_digest && b.has_digest && a.covered && b.covered && a.type == b.type && a.shape == b.shape &&
+         a.count == b.count && a.digest == b.digest && a.pending_factor == b.pending_factor;
+}
+
+}  // namespace numdiff::analysis

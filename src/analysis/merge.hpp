@@ -1,0 +1,41 @@
+#pragma once
+// What all ranks hold of one tensor, as one capture: shards and partial sums added, replicas checked.
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "analysis/index.hpp"
+#include "analysis/placement.hpp"
+
+namespace numdiff::analysis {
+
+struct merged_capture {
+  dtype type = dtype::unknown;
+  std::vector<std::int64_t> shape;  // global
+  bool local = false;               // ranks hold unrelated tensors (no placement): nothing here but counts
+  bool covered = true;              // every element of the global tensor is held by some rank
+  bool has_digest = false;
+  std::array<std::uint64_t, 6> digest{};  // codes, scales, zero points; two words each
+  bool has_sketch = false;
+  std::array<double, detail::sketch_buckets> sketch{};
+  double pending_factor = 1;
+  std::vector<member> parts;          // one of each set of replicas
+  bool partial = false;               // parts are addends
+  double part_scale = 1;              // 1 / size for partial averages
+  std::int32_t unequal_replica = -1;  // world rank of the first replica that differs from its twin
+  std::int64_t count = 0, hidden = 0, nan = 0, positive_infinity = 0, negative_infinity = 0, zero = 0,
+               subnormal = 0, at_maximum = 0;  // over parts
+  std::int64_t first_nonfinite = -1;
+  double amax = 0, sum_sq = 0, sum_abs = 0, sum = 0;  // unscaled by sum_exponent
+
+  [[nodiscard]] std::int64_t nonfinite() const { return nan + positive_infinity + negative_infinity; }
+  // Elements that sums and sketch leave out.
+  [[nodiscard]] std::int64_t excluded() const { return hidden + nonfinite() + at_maximum; }
+};
+
+merged_capture merge(const run_index& run, const logical_capture& capture, placement_cache& placements);
+
+// Same dtype, global shape, coverage, codes, scales, zero points and pending factor.
+bool equal(const merged_capture& a, const merged_capture& b) noexcept;
+
+}  // namespace numdiff::analysis
