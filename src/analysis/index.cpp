@@ -17,15 +17,6 @@ namespace {
 using op_key = std::tuple<std::int64_t, std::int64_t, std::int32_t, std::uint16_t, std::uint32_t,
                           std::uint32_t, std::uint32_t>;
 
-bool selected(const model::rank_data& rank, const model::op_row& op, const selection& select) {
-  if (select.first_step >= 0 && op.step < select.first_step) return false;
-  if (select.last_step >= 0 && op.step > select.last_step) return false;
-  if (!select.op.empty() && !model::matches(select.op, rank.strings[op.name])) return false;
-  if (select.scope.empty()) return true;
-  const std::string_view scope = rank.strings[op.scope];
-  return model::matches(select.scope, scope) || model::matches(select.scope + ".*", scope);
-}
-
 template <typename Row, typename Key>
 const Row* find_row(const std::vector<Row>& rows, std::uint64_t owner, Key key) noexcept {
   const auto at = std::lower_bound(rows.begin(), rows.end(), owner,
@@ -76,7 +67,7 @@ struct gathered_op {
 
 }  // namespace
 
-run_index::run_index(const model::run& run, symbols& names, const selection& select)
+run_index::run_index(const model::run& run, symbols& names, const model::selection& select)
     : run_(run), names_(names) {
   // Ranks are woven into one order: an op that only a later rank has stands behind the op that it
   // follows there.
@@ -84,7 +75,7 @@ run_index::run_index(const model::run& run, symbols& names, const selection& sel
   std::map<op_key, std::list<gathered_op>::iterator> known;
   for (std::uint32_t r = 0; r < run.ranks.size(); ++r) {
     const model::rank_data& rank = run.ranks[r];
-    if (!select.ranks.empty() && std::ranges::find(select.ranks, rank.rank) == select.ranks.end()) continue;
+    if (!select.has_rank(rank.rank)) continue;
     for (const model::event_row& event : rank.events) {
       if (static_cast<event_kind>(event.kind) == event_kind::skipped_step) skipped_.insert(event.step);
     }
@@ -98,7 +89,6 @@ run_index::run_index(const model::run& run, symbols& names, const selection& sel
     bool follows = false;
     for (std::uint32_t i = 0; i < rank.ops.size(); ++i) {
       const model::op_row& row = rank.ops[i];
-      if (!selected(rank, row, select)) continue;
       const op_key key{row.step,          row.update,       row.micro_batch, row.phase,
                        symbol(row.scope), symbol(row.name), calls[i]};
       auto at = known.find(key);
@@ -112,6 +102,7 @@ run_index::run_index(const model::run& run, symbols& names, const selection& sel
         fresh.op.name = symbol(row.name);
         fresh.op.kind = symbol(row.kind);
         fresh.op.call = calls[i];
+        fresh.op.selected = select.has(rank, row);
         const auto where = follows ? std::next(cursor) : woven.end();
         at = known.emplace(key, woven.insert(where, std::move(fresh))).first;
       }
@@ -121,8 +112,6 @@ run_index::run_index(const model::run& run, symbols& names, const selection& sel
       by_seq.emplace(row.seq, cursor);
     }
 
-    const bool everything =
-        select.op.empty() && select.scope.empty() && select.first_step < 0 && select.last_step < 0;
     std::map<std::tuple<std::uint64_t, std::uint32_t, std::uint16_t, std::uint16_t>, std::uint32_t> ordinals;
     for (std::uint32_t i = 0; i < rank.captures.size(); ++i) {
       const model::capture_row& row = rank.captures[i];
@@ -130,7 +119,6 @@ run_index::run_index(const model::run& run, symbols& names, const selection& sel
       std::list<gathered_op>::iterator home;
       std::uint32_t ordinal = 0;
       if (row.op == 0) {
-        if (!everything) continue;
         // Outside any op each capture is a place of its own.
         ordinal = ordinals[{0, name, row.role, row.usage}]++;
         const op_key key{-2, -2, -1, row.usage, name, 0, ordinal};
@@ -138,6 +126,7 @@ run_index::run_index(const model::run& run, symbols& names, const selection& sel
         if (at == known.end()) {
           gathered_op fresh;
           fresh.op.outside = true;
+          fresh.op.selected = select.steps.empty() && select.scopes.empty() && select.ops.empty();
           fresh.op.call = ordinal;
           fresh.op.name = 0;
           fresh.op.scope = 0;

@@ -36,13 +36,14 @@ struct logical_op {
   std::uint32_t scope = 0, name = 0, kind = 0;  // symbols
   std::uint32_t call = 0;
   std::uint32_t first_capture = 0, captures = 0;  // range of run_index::captures()
+  bool selected = true;                           // asked for; others only explain what selected ops read
   bool outside = false;                           // stands for captures outside any op
   std::vector<member> members;                    // ascending rank
 };
 
 class run_index {
  public:
-  run_index(const model::run& run, symbols& names, const selection& select);
+  run_index(const model::run& run, symbols& names, const model::selection& select);
 
   [[nodiscard]] const model::run& run() const noexcept { return run_; }
   [[nodiscard]] const symbols& names() const noexcept { return names_; }

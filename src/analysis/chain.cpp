@@ -1,0 +1,211 @@
+#include "analysis/chain.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+namespace numdiff::analysis {
+
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) noexcept {
+  hash ^= word + 0x9e3779b97f4a7c15U + (hash << 6) + (hash >> 2);
+  hash *= 0xff51afd7ed558ccdU;
+  return hash ^ (hash >> 32);
+}
+
+std::uint64_t bits_of(double x) noexcept {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+std::uint64_t exact_key(const model::capture_row& row) noexcept {
+  std::uint64_t h = mix(row.dtype, static_cast<std::uint64_t>(row.count));
+  for (const std::uint64_t word : {row.digest0, row.digest1, row.scale_digest0, row.scale_digest1,
+                                   row.zero_point_digest0, row.zero_point_digest1}) {
+    h = mix(h, word);
+  }
+  return h;
+}
+
+// Equal for the same numbers in another order. Sums depend on the order and are compared apart.
+std::uint64_t bag_key(const model::capture_row& row) noexcept {
+  std::uint64_t h = mix(row.dtype, static_cast<std::uint64_t>(row.count));
+  for (const std::int64_t n :
+       {row.hidden, row.nan, row.positive_infinity, row.negative_infinity, row.zero, row.negative_zero,
+        row.subnormal, row.maximum_positive, row.maximum_negative}) {
+    h = mix(h, static_cast<std::uint64_t>(n));
+  }
+  for (const double x : {row.amax, row.smallest, row.minimum, row.maximum}) h = mix(h, bits_of(x));
+  return h;
+}
+
+bool same_sums(const model::capture_row& a, const model::capture_row& b) noexcept {
+  const auto at = [](double sum, int exponent) { return std::ldexp(sum, exponent); };
+  const double scale = at(a.sum_abs, a.sum_exponent);
+  const double squares = at(a.sum_sq, 2 * a.sum_exponent);
+  return std::abs(at(a.sum, a.sum_exponent) - at(b.sum, b.sum_exponent)) <= 1e-9 * scale &&
+         std::abs(scale - at(b.sum_abs, b.sum_exponent)) <= 1e-9 * scale &&
+         std::abs(squares - at(b.sum_sq, 2 * b.sum_exponent)) <= 1e-9 * squares;
+}
+
+// The place of a capture in the program, without the step; with layers told apart or not.
+using program_place = std::tuple<std::uint16_t, std::int32_t, std::string, std::uint32_t, std::uint32_t,
+                                 std::uint16_t, std::uint32_t, std::uint16_t, std::uint32_t>;
+
+program_place place_in_program(const run_index& run, const logical_capture& c, bool general) {
+  const logical_op& op = run.ops()[c.op];
+  const std::string& scope = run.names().text(op.scope);
+  return {static_cast<std::uint16_t>(op.phase),
+          op.micro_batch,
+          general ? general_name(scope) : scope,
+          op.name,
+          op.call,
+          static_cast<std::uint16_t>(c.role),
+          c.name,
+          static_cast<std::uint16_t>(c.usage),
+          c.ordinal};
+}
+
+struct habit {
+  std::uint32_t seen = 0, written = 0, moved = 0;
+  std::int64_t first_step = 0;
+  std::int32_t example = -1;  // a capture that wrote it
+  bool written_later = false;
+};
+
+}  // namespace
+
+std::string general_name(std::string_view scope) {
+  std::string text;
+  for (std::size_t i = 0; i < scope.size(); ++i) {
+    if (std::isdigit(static_cast<unsigned char>(scope[i])) == 0) {
+      text += scope[i];
+    } else if (i == 0 || std::isdigit(static_cast<unsigned char>(scope[i - 1])) == 0) {
+      text += '#';
+    }
+  }
+  return text;
+}
+
+chain::chain(const run_index& run) : run_(run), flows_(run.captures().size()) {
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    if (!run.captures()[i].written) flows_[i].from.origin = origin::written;
+  }
+  for (std::uint32_t r = 0; r < run.run().ranks.size(); ++r) link_rank(r);
+  find_gaps();
+}
+
+void chain::link_rank(std::uint32_t rank) {
+  struct step {
+    std::uint32_t row;
+    std::int32_t capture;
+  };
+  std::vector<step> order;
+  for (std::size_t i = 0; i < run_.captures().size(); ++i) {
+    for (const member& m : run_.captures()[i].members) {
+      if (m.rank == rank) order.push_back({m.row, static_cast<std::int32_t>(i)});
+    }
+  }
+  std::ranges::sort(order, {}, &step::row);
+
+  const model::rank_data& data = run_.run().ranks[rank];
+  std::unordered_map<std::uint64_t, std::int32_t> written, read;
+  std::unordered_map<std::uint64_t, step> bags;
+  for (const auto& [row_number, capture] : order) {
+    const model::capture_row& row = data.captures[row_number];
+    const std::uint64_t key = exact_key(row);
+    if (run_.captures()[static_cast<std::size_t>(capture)].written) {
+      written[key] = capture;
+      bags[bag_key(row)] = {row_number, capture};
+      continue;
+    }
+    link found;
+    if (const auto at = written.find(key); at != written.end()) {
+      found = {origin::written, at->second};
+    } else if (const auto bag = bags.find(bag_key(row));
+               bag != bags.end() && same_sums(row, data.captures[bag->second.row])) {
+      found = {origin::moved, bag->second.capture};
+    } else if (const auto again = read.find(key); again != read.end()) {
+      found = {origin::read, again->second};
+    }
+    read.try_emplace(key, capture);
+    read_flow& flow = flows_[static_cast<std::size_t>(capture)];
+    if (flow.from.from < 0 || found.origin < flow.from.origin) {
+      flow.from = found;
+      flow.world_rank = data.rank;
+    }
+  }
+}
+
+void chain::find_gaps() {
+  std::map<program_place, habit> exact, general;
+  const auto note = [&](habit& h, const read_flow& flow, std::int64_t step) {
+    if (h.seen++ == 0) h.first_step = step;
+    const bool linked = flow.from.origin >= origin::moved;
+    if (linked) ++h.written;
+    if (flow.from.origin == origin::moved) ++h.moved;
+    if (linked && step > h.first_step) h.written_later = true;
+    if (linked && h.example < 0) h.example = flow.from.from;
+  };
+  const auto judged = [](const logical_capture& c) { return !c.written && c.role != role::scalar; };
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    const logical_capture& c = run_.captures()[i];
+    if (!judged(c)) continue;
+    note(exact[place_in_program(run_, c, false)], flows_[i], run_.ops()[c.op].step);
+    note(general[place_in_program(run_, c, true)], flows_[i], run_.ops()[c.op].step);
+  }
+
+  std::unordered_map<std::uint64_t, std::pair<member, std::uint32_t>> bags_of_ranks;
+  const auto holder = [&](const model::capture_row& row, std::uint32_t own) -> std::int32_t {
+    if (bags_of_ranks.empty()) {
+      for (const logical_capture& c : run_.captures()) {
+        if (!c.written) continue;
+        for (const member& m : c.members) {
+          bags_of_ranks[mix(bag_key(run_.capture_row_of(m)), m.rank)] = {m, m.rank};
+        }
+      }
+    }
+    for (std::uint32_t r = 0; r < run_.run().ranks.size(); ++r) {
+      if (r == own) continue;
+      const auto at = bags_of_ranks.find(mix(bag_key(row), r));
+      if (at != bags_of_ranks.end() && same_sums(row, run_.capture_row_of(at->second.first))) {
+        return static_cast<std::int32_t>(r);
+      }
+    }
+    return -1;
+  };
+
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    const logical_capture& c = run_.captures()[i];
+    read_flow& flow = flows_[i];
+    if (!judged(c) || flow.from.origin == origin::written) continue;
+    const habit& here = exact[place_in_program(run_, c, false)];
+    const habit& like = general[place_in_program(run_, c, true)];
+    const bool usual = (here.seen >= 3 && here.written * 4 >= here.seen * 3) ||
+                       (like.seen >= 4 && like.written * 4 >= like.seen * 3);
+    const bool first = run_.ops()[c.op].step == here.first_step && (here.written_later || here.seen == 1);
+    if (flow.from.origin < origin::moved) {
+      if (!usual || first || flow.from.origin == origin::read) continue;
+      flow.gap = gap::no_writer;
+      for (const member& m : c.members) {
+        if (run_.run().ranks[m.rank].rank != flow.world_rank) continue;
+        const std::int32_t other = holder(run_.capture_row_of(m), m.rank);
+        if (other >= 0) flow.gap = gap::foreign_rank;
+      }
+    } else {
+      const bool as_written = (here.seen >= 3 && (here.written - here.moved) * 4 >= here.seen * 3) ||
+                              (like.seen >= 4 && (like.written - like.moved) * 4 >= like.seen * 3);
+      if (!as_written) continue;
+      flow.gap = gap::rearranged;
+    }
+    flow.expected = here.example >= 0 ? here.example : like.example;
+  }
+}
+
+}  // namespace numdiff::analysis

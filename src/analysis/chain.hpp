@@ -1,0 +1,59 @@
+#pragma once
+// The flow of data within one run: which earlier capture wrote what an op reads.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/index.hpp"
+#include "analysis/placement.hpp"
+
+namespace numdiff::analysis {
+
+enum class origin {
+  none,     // no earlier capture holds these numbers: a source
+  read,     // an earlier op read the same numbers
+  moved,    // an earlier op wrote the same numbers at other places (a transpose, another layout)
+  written,  // an earlier op wrote them
+};
+
+struct link {
+  analysis::origin origin = analysis::origin::none;
+  std::int32_t from = -1;  // index into run_index::captures()
+};
+
+// Something that a read should have and has not.
+enum class gap {
+  none,
+  no_writer,     // elsewhere it reads what `expected` writes; here nobody wrote these numbers
+  rearranged,    // elsewhere as written; here the same numbers at other places
+  foreign_rank,  // this rank holds the numbers of another rank
+};
+
+struct read_flow {
+  link from;  // weakest over ranks
+  analysis::gap gap = analysis::gap::none;
+  std::int32_t expected = -1;    // what wrote its like at another step or layer, index into captures()
+  std::int32_t world_rank = -1;  // the rank with the gap
+};
+
+class chain {
+ public:
+  explicit chain(const run_index& run);
+
+  // By index of run_index::captures(); for written captures all empty.
+  [[nodiscard]] const read_flow& of(std::int32_t capture) const {
+    return flows_[static_cast<std::size_t>(capture)];
+  }
+
+ private:
+  void link_rank(std::uint32_t rank);
+  void find_gaps();
+
+  const run_index& run_;
+  std::vector<read_flow> flows_;
+};
+
+// "decoder.layer.#.attn": numbers replaced, so that layers share a name.
+std::string general_name(std::string_view scope);
+
+}  // namespace numdiff::analysis
