@@ -1,0 +1,283 @@
+// The way from two runs to an answer.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "analysis/comparer.hpp"
+
+namespace numdiff::analysis {
+
+namespace {
+
+std::string plural(std::uint64_t n, std::string_view what) {
+  return std::to_string(n) + " " + std::string(what) + (n == 1 ? "" : "s");
+}
+
+double badness(const table_row& row) {
+  const double local = row.limit > 0 ? row.local_ratio / row.limit : 0;
+  const double apart = std::isnan(row.apart.relative_l2) ? 0 : std::min(row.apart.relative_l2, 1e6);
+  return (row.verdict == verdict::beyond ? 1e9 : 0) + std::min(local, 1e6) * 10 + std::min(apart, 1.0);
+}
+
+void keep_worst(std::vector<table_row>& rows, std::size_t limit) {
+  const auto worse = [](const table_row& a, const table_row& b) { return badness(a) > badness(b); };
+  std::ranges::stable_sort(rows, worse);
+  if (rows.size() > limit) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(limit), rows.end());
+}
+
+run_summary summary_of(const run_index& index) {
+  run_summary s;
+  s.path = index.run().path;
+  s.run_id = index.run().run_id;
+  s.world_size = index.run().world_size;
+  s.ranks = static_cast<std::int32_t>(index.run().ranks.size());
+  s.ops = static_cast<std::uint64_t>(
+      std::ranges::count_if(index.ops(), [](const logical_op& op) { return !op.outside; }));
+  s.captures = index.captures().size();
+  s.closed = std::ranges::all_of(index.run().ranks, &model::rank_data::closed);
+  return s;
+}
+
+}  // namespace
+
+comparer::comparer(const model::run& reference, const model::run& test, const options& how)
+    : how_(how), reference_(reference, names_, how.select), test_(test, names_, how.select) {}
+
+comparison comparer::run() {
+  result_.reference = summary_of(reference_.index);
+  result_.test = summary_of(test_.index);
+  if (reference_.index.skips() || test_.index.skips()) {
+    for (std::size_t i = 0; i < reference_.index.captures().size(); ++i) {
+      const logical_capture& c = reference_.index.captures()[i];
+      const logical_op& op = reference_.index.ops()[c.op];
+      if (c.role != role::weight && c.role != role::state) continue;
+      by_update_.try_emplace(
+          {op.scope, op.name, op.call, op.micro_batch, op.phase, c.role, c.name, op.update},
+          static_cast<std::int32_t>(i));
+    }
+  }
+  std::uint64_t order = 0;
+  for (const op_pair& pair : align(reference_.index, test_.index)) {
+    judge(pair, order++);
+    if (pair.fate == fate::ambiguous && pair.selected) {
+      const judged_run& run = pair.test >= 0 ? test_ : reference_;
+      finding f;
+      f.where =
+          run.index.place_of(run.index.ops()[static_cast<std::size_t>(std::max(pair.test, pair.reference))]);
+      f.rule = "ND805";
+      f.symptom = "structure";
+      f.cause = "structure-differs";
+      f.message = "has several partners that fit equally well";
+      f.seen_in = pair.test >= 0 ? side::test : side::reference;
+      f.benign = true;
+      f.order = order;
+      result_.findings.push_back(std::move(f));
+    }
+  }
+  compare_manifests();
+  summarise();
+  return std::move(result_);
+}
+
+void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, const local_result& test,
+                           std::uint64_t order) {
+  for (const item& x : items) {
+    if (x.test == nullptr && x.reference == nullptr) continue;
+    const side where = x.test != nullptr ? side::test : side::reference;
+    const judged_run& run = where == side::test ? test_ : reference_;
+    const logical_capture& c = x.any();
+    const logical_op& op = run.index.ops()[c.op];
+    if (!c.written) continue;
+    const bool skipped = run.index.skipped(op.step);
+    const evidence e = evidence_of(x, pair, where, items, where == side::test ? test : local_result{});
+
+    // Health counts what both runs share, too: a NaN that both made has an origin.
+    bool clean_reads = true;
+    for (const item& in : items) {
+      const auto& merged = where == side::test ? in.test_merged : in.reference_merged;
+      if (merged && !in.any().written && merged->nan + merged->positive_infinity > 0) clean_reads = false;
+    }
+    const bool made_alike = clean_reads && e.own->nan + e.own->positive_infinity > 0;
+    if ((e.nonfinite_created || made_alike) && !skipped && !result_.nonfinite_origin) {
+      finding f;
+      const auto known = std::ranges::find_if(
+          result_.findings, [&](const finding& g) { return g.order == order && g.seen_in == where; });
+      if (known != result_.findings.end()) {
+        f = *known;
+      } else {
+        f.rule = "ND192";
+        f.symptom = e.own->nan > 0 ? "nan" : "inf";
+        f.cause = "open";
+        f.message = "makes non-finite values from finite inputs";
+        f.evidence = numbers_of(e);
+        f.benign = !e.nonfinite_created;
+        f.order = order;
+      }
+      f.where = run.index.place_of(c);
+      f.seen_in = x.counted && !e.nonfinite_created ? side::both : where;
+      result_.nonfinite_origin = std::move(f);
+    }
+
+    const double share = e.cast_count > 0
+                             ? static_cast<double>(e.cast_flushed) / static_cast<double>(e.cast_count)
+                         : e.local != nullptr && e.own->count > 0
+                             ? static_cast<double>(e.local->flushed) / static_cast<double>(e.own->count)
+                             : 0;
+    const bool saturates = e.cast_beyond > 0 || (e.local != nullptr && e.local->saturated > 0);
+    const bool unchanged = e.local != nullptr && e.local->cause_hint == "lost-update";
+    if (!skipped && (share > 0.1 || saturates || unchanged)) {
+      finding f;
+      f.where = run.index.place_of(c);
+      f.rule = "ND193";
+      f.symptom = unchanged ? "lost-update" : saturates ? "saturation" : "underflow";
+      f.cause = unchanged          ? "lost-update"
+                : saturates        ? "cast-overflow"
+                : e.cast_count > 0 ? "cast-underflow"
+                                   : "op-underflow";
+      f.message = unchanged   ? "leaves a state unchanged"
+                  : saturates ? "cuts values at the maximum"
+                              : "makes small values zero";
+      f.evidence = numbers_of(e);
+      f.evidence.emplace_back("share_flushed", share);
+      f.seen_in = where;
+      f.benign = true;
+      f.order = order;
+      result_.information_lost.push_back(std::move(f));
+    }
+
+    if (!x.counted || x.verdict == verdict::equal) continue;
+    table_row row;
+    row.where = run.index.place_of(c);
+    row.verdict = x.verdict;
+    row.reference_dtype = x.reference_merged->type;
+    row.test_dtype = x.test_merged->type;
+    row.apart = x.apart;
+    if (e.local != nullptr) {
+      row.local_ratio = e.local->ratio;
+      row.limit = e.local->limit;
+    }
+    row.reason = x.reason;
+    result_.worst.push_back(std::move(row));
+    if (result_.worst.size() > 8 * how_.worst_rows + 64) keep_worst(result_.worst, how_.worst_rows);
+
+    if (x.verdict == verdict::beyond) {
+      const bool told = std::ranges::any_of(result_.findings, [&](const finding& g) { return !g.benign; });
+      if (!told && !first_beyond_) {
+        finding f;
+        f.where = row.where = run.index.place_of(c);
+        f.rule = "ND906";
+        f.symptom = e.own->nan > 0 ? "nan" : e.own->nonfinite() > 0 ? "inf" : "mismatch";
+        f.cause = "open";
+        f.message = "differs from the reference; the op that made it so was not captured";
+        f.evidence = numbers_of(e);
+        f.is_root = true;
+        f.order = order;
+        first_beyond_ = std::move(f);
+      }
+      continue;
+    }
+    if (x.verdict != verdict::within) continue;
+    const bool quantised = run.index.capture_row_of(c.members.front()).scaling != 0;
+    benign& kind = quantised                                         ? quantization_
+                   : x.reference_merged->type == x.test_merged->type ? order_
+                                                                     : rounding_;
+    if (kind.captures++ == 0) {
+      kind.where = run.index.place_of(c);
+      kind.order = order;
+    }
+  }
+}
+
+void comparer::compare_manifests() {
+  if (reference_.index.run().ranks.empty() || test_.index.run().ranks.empty()) return;
+  const auto& a = reference_.index.run().ranks.front().manifest;
+  const auto& b = test_.index.run().ranks.front().manifest;
+  const auto note = [&](const std::string& key, const model::manifest_entry* r,
+                        const model::manifest_entry* t) {
+    const manifest_class klass = r != nullptr ? r->klass : t->klass;
+    if (klass == manifest_class::identity || (r != nullptr && t != nullptr && r->value == t->value)) return;
+    result_.manifest_differences.push_back(
+        {key, klass, r != nullptr ? r->value : std::string(), t != nullptr ? t->value : std::string()});
+  };
+  for (const auto& [key, entry] : a) {
+    const auto other = b.find(key);
+    note(key, &entry, other == b.end() ? nullptr : &other->second);
+  }
+  for (const auto& [key, entry] : b) {
+    if (!a.contains(key)) note(key, nullptr, &entry);
+  }
+  std::ranges::stable_sort(result_.manifest_differences, {}, &manifest_difference::klass);
+}
+
+void comparer::summarise() {
+  totals& t = result_.totals;
+  keep_worst(result_.worst, how_.worst_rows);
+
+  const auto add_benign = [&](const benign& b, const char* id, const char* cause, const char* message) {
+    if (b.captures == 0) return;
+    finding f;
+    f.where = b.where;
+    f.rule = id;
+    f.symptom = "noise";
+    f.cause = cause;
+    f.message = message;
+    f.evidence = {{"captures", static_cast<double>(b.captures)}};
+    f.benign = true;
+    f.order = b.order;
+    result_.findings.push_back(std::move(f));
+  };
+  add_benign(rounding_, "ND194", "expected-rounding", "and others differ by what their formats predict");
+  add_benign(quantization_, "ND195", "expected-quantization",
+             "and others differ by what format and scaling predict");
+  add_benign(order_, "ND196", "reduction-order", "and others differ by the order of their sums");
+  std::ranges::stable_sort(result_.findings, {}, &finding::order);
+
+  if (first_beyond_ && std::ranges::none_of(result_.findings, &finding::is_root)) {
+    result_.findings.push_back(*first_beyond_);
+  }
+  std::ranges::copy_if(result_.findings, std::back_inserter(result_.roots), &finding::is_root);
+  if (!result_.roots.empty()) result_.first_divergence = result_.roots.front();
+
+  auto& because = result_.incomplete_because;
+  for (const bool is_test : {false, true}) {
+    const judged_run& run = is_test ? test_ : reference_;
+    side_totals& s = is_test ? t.test : t.reference;
+    const std::string name = is_test ? "the test" : "the reference";
+    std::uint64_t cut = 0;
+    for (const model::rank_data& rank : run.index.run().ranks) {
+      s.dropped += rank.drops.captures;
+      cut += rank.cut_rows;
+    }
+    s.captures += s.dropped;
+    if (s.only_there > 0) because.push_back(plural(s.only_there, "capture") + " only in " + name);
+    if (s.dropped > 0) because.push_back(plural(s.dropped, "capture") + " dropped while recording " + name);
+    if (cut > 0) because.push_back(plural(cut, "row") + " cut off at the end of " + name);
+    if (!run.index.run().missing.empty()) {
+      std::string ranks;
+      for (const std::int32_t r : run.index.run().missing)
+        ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
+      because.push_back("no file of rank " + ranks + " of " + name);
+    }
+    for (const std::string& w : run.index.run().warnings) result_.warnings.push_back(w);
+    if (s.auxiliary_undecided > 0) {
+      result_.warnings.push_back(plural(s.auxiliary_undecided, "capture") + " of auxiliary ops of " + name +
+                                 " could not be judged");
+    }
+  }
+  if (t.matched == 0) because.emplace_back("nothing was compared");
+  if (t.not_comparable > 0) because.push_back(plural(t.not_comparable, "capture") + " not comparable");
+  if (how_.strict && t.undecided > 0) because.push_back(plural(t.undecided, "capture") + " undecided");
+  for (const auto& [reason, count] : undecided_because_) {
+    result_.warnings.push_back(plural(count, "capture") + " undecided: " + reason);
+  }
+  result_.complete = because.empty();
+  result_.verdict = result_.first_divergence ? outcome::differ
+                    : result_.complete       ? outcome::agree
+                                             : outcome::incomplete;
+}
+
+comparison compare(const model::run& reference, const model::run& test, const options& how) {
+  return comparer(reference, test, how).run();
+}
+
+}  // namespace numdiff::analysis

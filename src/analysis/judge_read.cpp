@@ -1,0 +1,156 @@
+// What an op read: decided by who wrote it, or, for a source, by the reference.
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/comparer.hpp"
+#include "numdiff/format.hpp"
+
+namespace numdiff::analysis {
+
+namespace {
+
+bool all_integers(const std::vector<double>& values) {
+  return std::ranges::all_of(values, [](double v) { return std::isfinite(v) && v == std::floor(v); });
+}
+
+double largest(const std::vector<double>& values) {
+  double m = 0;
+  for (const double v : values) m = std::max(m, std::abs(v));
+  return m;
+}
+
+// The same numbers in another order.
+bool same_bag(const merged_capture& a, const merged_capture& b) {
+  return a.type == b.type && a.count == b.count && a.digest != b.digest && a.zero == b.zero &&
+         a.amax == b.amax && a.subnormal == b.subnormal && a.nonfinite() == b.nonfinite() && a.sum_sq > 0 &&
+         std::abs(a.sum_sq - b.sum_sq) <= 1e-12 * a.sum_sq && std::abs(a.sum - b.sum) <= 1e-12 * a.sum_abs &&
+         std::abs(a.sum_abs - b.sum_abs) <= 1e-12 * a.sum_abs;
+}
+
+bool scaled(const run_index& run, const logical_capture& c) {
+  return run.capture_row_of(c.members.front()).scaling != 0;
+}
+
+}  // namespace
+
+const merged_capture* comparer::partner_by_update(item& x, const op_pair& pair) {
+  const logical_op& r = reference_.index.ops()[static_cast<std::size_t>(pair.reference)];
+  const logical_op& t = test_.index.ops()[static_cast<std::size_t>(pair.test)];
+  if (r.update == t.update || by_update_.empty() || x.test->role == role::input) return &*x.reference_merged;
+  const auto at = by_update_.find(
+      {t.scope, t.name, t.call, t.micro_batch, t.phase, x.test->role, x.test->name, t.update});
+  if (at == by_update_.end()) return nullptr;
+  x.reference = &reference_.index.captures()[static_cast<std::size_t>(at->second)];
+  x.reference_merged = merge(reference_.index, *x.reference, reference_.placements);
+  return &*x.reference_merged;
+}
+
+source_state comparer::state_of_source(item& x, const op_pair& pair) {
+  const merged_capture* r = partner_by_update(x, pair);
+  const merged_capture& t = *x.test_merged;
+  const auto undecided = [&](const char* why) {
+    x.verdict = verdict::undecided;
+    x.reason = why;
+    return source_state::none;
+  };
+  if (r == nullptr) return undecided("the reference has no weights after this many updates");
+  if (equal(*r, t)) {
+    x.verdict = verdict::equal;
+    return source_state::agrees;
+  }
+  const logical_op& op = test_.index.ops()[static_cast<std::size_t>(pair.test)];
+  const bool weight = x.test->role == role::weight || x.test->role == role::state;
+  const bool integers = is_integer(r->type) || is_integer(t.type);
+  const bool strict =
+      integers || op.outside || (!weight && !diverged_) || (weight && (op.update <= 0 || !diverged_));
+
+  if (r->local || t.local) {
+    x.verdict = verdict::not_comparable;
+    x.reason = "rank-local tensors without a placement";
+    return source_state::none;
+  }
+  const auto ref = global_values(reference_.index, *r, reference_.placements);
+  const auto own = ref ? global_values(test_.index, t, test_.placements) : std::nullopt;
+  const double unit = std::max(unit_roundoff(r->type), unit_roundoff(t.type));
+  const dtype coarser = unit_roundoff(r->type) > unit_roundoff(t.type) ? r->type : t.type;
+  bool agrees = false, known = true;
+  if (ref && own && ref->size() == own->size()) {
+    x.apart = measure_values(*ref, *own, coarser);
+    const bool quantised = scaled(reference_.index, *x.reference) || scaled(test_.index, *x.test);
+    const bool masks = x.apart.nan_mismatch + x.apart.inf_mismatch == 0;
+    if (integers)
+      agrees = masks && x.apart.different == 0;
+    else if (quantised)
+      agrees = masks && x.apart.relative_l2 <= 4 * unit;
+    else if (r->type == t.type)
+      agrees = masks && x.apart.different == 0;
+    else
+      agrees = masks && x.apart.worst_ulp <= 0.501;
+    x.limit = integers || r->type == t.type ? 0 : unit;
+    // Positions and counters: exact in the reference, neighbours collide here.
+    if (r->type != t.type && x.apart.different > 0 && masks && all_integers(*ref) &&
+        largest(*ref) > std::ldexp(1.0, std::max(1, format_of(coarser).precision())) &&
+        x.apart.worst_ulp <= 1.001) {
+      x.verdict = verdict::beyond;
+      return source_state::rounded_integers;
+    }
+  } else if (r->has_sketch && t.has_sketch) {
+    x.apart = measure_sketches(*r, t);
+    if (x.apart.contaminated) known = false;
+    agrees = x.apart.relative_l2 <= (integers || r->type == t.type ? 0 : unit);
+    x.limit = integers || r->type == t.type ? 0 : unit;
+  } else if (r->has_digest && t.has_digest && r->type == t.type && r->shape == t.shape && r->covered &&
+             t.covered) {
+    agrees = false;
+  } else {
+    known = false;
+  }
+  if (op.outside && known && !agrees) {
+    // A tensor between ops that nobody captured: only a gross distance says anything.
+    const double gross = r->type == t.type ? 1e3 * unit : 64 * unit;
+    if (!integers && x.apart.nan_mismatch + x.apart.inf_mismatch == 0 && x.apart.relative_l2 <= gross) {
+      return undecided("a tensor outside any op");
+    }
+  }
+  if (!known) return undecided("the recorded levels do not compare");
+  if (agrees) {
+    x.verdict = verdict::within;
+    return source_state::agrees;
+  }
+  if (same_bag(*r, t)) {
+    x.verdict = verdict::beyond;
+    return source_state::permuted;
+  }
+  if (!strict) return undecided("no captured op wrote it");
+  x.verdict = verdict::beyond;
+  return source_state::differs;
+}
+
+void comparer::judge_read(item& x, const op_pair& pair) {
+  const auto test_at = static_cast<std::int32_t>(x.test - test_.index.captures().data());
+  const auto reference_at = static_cast<std::int32_t>(x.reference - reference_.index.captures().data());
+  if (equal(*x.reference_merged, *x.test_merged)) {
+    x.verdict = verdict::equal;
+    return;
+  }
+  const read_flow& flow = test_.flow.of(test_at);
+  const read_flow& other = reference_.flow.of(reference_at);
+  if (flow.gap != gap::none || other.gap != gap::none) {
+    x.verdict = verdict::beyond;
+    x.reason = "changed between its writer and this op";
+    return;
+  }
+  if (flow.from.origin != origin::none) {
+    // Its writer carries the judgement.
+    x.verdict = verdict::within;
+    if (x.reference_merged->nonfinite() != x.test_merged->nonfinite() &&
+        !test_.index.skipped(test_.index.ops()[x.test->op].step)) {
+      x.verdict = verdict::beyond;
+      x.reason = "non-finite in one run only, written by an earlier op";
+    }
+    return;
+  }
+  sources_[{test_at, side::test}] = state_of_source(x, pair);
+}
+
+}  // namespace numdiff::analysis

@@ -1,0 +1,179 @@
+#include "analysis/local.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "analysis/align.hpp"
+#include "analysis/expect/decode.hpp"
+
+namespace numdiff::analysis {
+
+namespace {
+
+struct instance {
+  op_instance op;
+  std::vector<std::int32_t> writes;  // logical captures, by index of op.writes
+  std::int32_t world_rank = 0;
+  std::string why_not;
+};
+
+// The op as one rank stored it, its tensors decoded.
+instance build(const run_index& run, const logical_op& op, const member& where) {
+  instance one;
+  const model::rank_data& rank = run.rank_of(where);
+  one.op.row = &run.op_row_of(where);
+  one.op.kind = rank.strings[one.op.row->kind];
+  one.world_rank = rank.rank;
+
+  std::vector<std::pair<std::uint32_t, std::int32_t>> rows;  // row, logical capture
+  for (std::uint32_t i = 0; i < op.captures; ++i) {
+    const std::uint32_t at = op.first_capture + i;
+    for (const member& m : run.captures()[at].members) {
+      if (m.rank == where.rank) rows.emplace_back(m.row, static_cast<std::int32_t>(at));
+    }
+  }
+  std::ranges::sort(rows);
+  for (const auto& [row_number, at] : rows) {
+    const model::capture_row& row = rank.captures[row_number];
+    const logical_capture& capture = run.captures()[static_cast<std::size_t>(at)];
+    const std::string_view name = rank.strings[row.name];
+    if (capture.role == role::scalar) {
+      one.op.scalars.emplace(name, scalar_of(row));
+      continue;
+    }
+    operand x;
+    x.row = &row;
+    x.name = name;
+    x.cast = cast_of(rank, row.seq);
+    x.scaling = rank.strings[row.scaling];
+    if (row.payload < 0 && row.count > 0) {
+      one.why_not = "values not stored";
+      return one;
+    }
+    try {
+      x.value = decode(rank, row);
+    } catch (const std::runtime_error& error) {
+      one.why_not = error.what();
+      return one;
+    }
+    if (capture.written) {
+      one.op.writes.push_back(std::move(x));
+      one.writes.push_back(at);
+    } else {
+      one.op.reads.push_back(std::move(x));
+    }
+  }
+  return one;
+}
+
+int badness(const judgement& j) {
+  return j.v == verdict::beyond ? 3 : j.v == verdict::undecided ? 2 : j.cause_hint.empty() ? 0 : 1;
+}
+
+void take(local_result& result, const instance& one, judgement j) {
+  if (j.write >= one.writes.size()) return;
+  const std::int32_t capture = one.writes[j.write];
+  auto known = std::ranges::find(result.outputs, capture, &local_judgement::capture);
+  if (known == result.outputs.end()) {
+    result.outputs.push_back({capture, {}, {}, 0});
+    known = std::prev(result.outputs.end());
+    known->worst.v = verdict::within;
+  }
+  ++known->judged_ranks;
+  if (j.v == verdict::beyond) known->ranks.push_back(one.world_rank);
+  const auto excess = [](const judgement& x) { return x.limit > 0 ? x.ratio / x.limit : x.ratio; };
+  if (known->judged_ranks == 1 || badness(j) > badness(known->worst) ||
+      (badness(j) == badness(known->worst) && excess(j) > excess(known->worst))) {
+    known->worst = std::move(j);
+  }
+}
+
+std::vector<std::int32_t> group_of(const model::rank_data& rank, const model::collective_row& row,
+                                   std::int32_t world) {
+  std::vector<std::int32_t> ranks;
+  const std::string_view text = rank.strings[row.ranks];
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (json.is_array()) {
+    for (const auto& r : json) {
+      if (r.is_number_integer()) ranks.push_back(r.get<std::int32_t>());
+    }
+  }
+  if (ranks.empty()) {
+    for (std::int32_t r = 0; r < world; ++r) ranks.push_back(r);
+  }
+  return ranks;
+}
+
+local_result judge_collective(const run_index& run, const logical_op& op) {
+  local_result result;
+  std::map<std::int32_t, member> by_world_rank;
+  for (const member& m : op.members) by_world_rank.emplace(run.rank_of(m).rank, m);
+  std::map<std::vector<std::int32_t>, const model::collective_row*> groups;
+  for (const member& m : op.members) {
+    const model::rank_data& rank = run.rank_of(m);
+    const model::collective_row* row = collective_of(rank, run.op_row_of(m).seq);
+    if (row == nullptr) {
+      result.why_not = "no collective record";
+      return result;
+    }
+    groups.emplace(group_of(rank, *row, run.run().world_size), row);
+  }
+  for (const auto& [ranks, row] : groups) {
+    std::vector<instance> instances;
+    for (const std::int32_t r : ranks) {
+      const auto at = by_world_rank.find(r);
+      if (at == by_world_rank.end()) {
+        result.why_not = "rank " + std::to_string(r) + " of the group is not there";
+        return result;
+      }
+      instances.push_back(build(run, op, at->second));
+      if (!instances.back().why_not.empty()) {
+        result.why_not = instances.back().why_not;
+        return result;
+      }
+    }
+    std::vector<op_instance> group;
+    group.reserve(instances.size());
+    for (instance& one : instances) group.push_back(std::move(one.op));
+    const replayed answer = replay_collective(*row, group);
+    if (!answer.done) {
+      result.why_not = answer.why_not;
+      return result;
+    }
+    for (std::size_t i = 0; i < answer.outputs.size() && i < instances.size(); ++i) {
+      take(result, instances[i], answer.outputs[i]);
+    }
+  }
+  result.done = true;
+  return result;
+}
+
+}  // namespace
+
+local_result judge_locally(const run_index& run, const logical_op& op) {
+  local_result result;
+  if (op.outside) {
+    result.why_not = "outside any op";
+    return result;
+  }
+  if (is_collective(run.kind_of(op))) return judge_collective(run, op);
+  for (const member& m : op.members) {
+    instance one = build(run, op, m);
+    if (!one.why_not.empty()) {
+      result.why_not = one.why_not;
+      return result;
+    }
+    replayed answer = replay(one.op);
+    if (!answer.done) {
+      result.why_not = answer.why_not;
+      return result;
+    }
+    for (judgement& j : answer.outputs) take(result, one, std::move(j));
+  }
+  result.done = true;
+  return result;
+}
+
+}  // namespace numdiff::analysis

@@ -1,0 +1,28 @@
+#pragma once
+// Judges one op of one run by its own stored inputs, rank by rank; collectives by their whole group.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/expect/replay.hpp"
+#include "analysis/index.hpp"
+
+namespace numdiff::analysis {
+
+// What replay says about one logical capture that the op wrote: the worst of its ranks.
+struct local_judgement {
+  std::int32_t capture = -1;  // index into run_index::captures()
+  judgement worst;
+  std::vector<std::int32_t> ranks;  // world ranks that are beyond; empty when none is
+  std::int32_t judged_ranks = 0;
+};
+
+struct local_result {
+  bool done = false;
+  std::string why_not;
+  std::vector<local_judgement> outputs;
+};
+
+local_result judge_locally(const run_index& run, const logical_op& op);
+
+}  // namespace numdiff::analysis

@@ -1,0 +1,83 @@
+#pragma once
+// Rules as data: which evidence makes which symptom and cause, and what would confirm it.
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/chain.hpp"
+#include "analysis/comparison.hpp"
+#include "analysis/expect/replay.hpp"
+#include "analysis/merge.hpp"
+
+namespace numdiff::analysis {
+
+// How a source (a read that no op wrote) stands against its partner.
+enum class source_state { none, agrees, differs, rounded_integers, permuted };
+
+// What is known about one capture of one run when the rules are asked.
+struct evidence {
+  side seen_in = side::test;
+  std::string_view kind;
+  std::string_view op_name;
+  numdiff::phase phase = numdiff::phase::none;
+  numdiff::role role = numdiff::role::none;
+  bool written = false;
+  bool skipped_step = false;
+  bool feeds_softmax = false;
+  dtype type = dtype::unknown;
+  dtype partner_type = dtype::unknown;
+  const merged_capture* own = nullptr;
+  const merged_capture* partner = nullptr;  // of the other run, nullptr none
+
+  // replay of the op from its own inputs
+  bool replayed = false;
+  const judgement* local = nullptr;  // of this capture, nullptr: not judged
+
+  // counted before casts and of scales, over ranks
+  std::int64_t cast_count = 0, cast_beyond = 0, cast_overflowing = 0, cast_flushed = 0, cast_nan = 0;
+  double cast_headroom = 0;  // largest source value over the largest that the scale can hold, 0 not known
+  std::int64_t scales_zero = 0, scales_nonfinite = 0;
+
+  // flow of data within the run
+  analysis::gap gap = analysis::gap::none;
+  source_state source = source_state::none;
+  bool nonfinite_created = false;  // the op's inputs hold none
+  std::int32_t unequal_replica = -1;
+  std::int32_t partner_unequal_replica = -1;
+
+  // collectives
+  bool collective = false;
+  std::int64_t group_size = 0;
+  bool reduces_twice = false;  // every rank brings what a reduction of this group already made equal
+
+  // between the runs
+  distances apart;
+  double apart_limit = 0;  // relative distance above which no honest op gets; 0 not known
+  bool scalar_differs = false;
+  double scalar = 0, partner_scalar = 0;
+  double unit = 0;         // coarser unit roundoff of the two formats
+  bool structure = false;  // shapes or element counts that no placement reconciles
+};
+
+struct rule {
+  const char* id;
+  const char* symptom;
+  const char* cause;
+  bool (*when)(const evidence&, const rule&);
+  const char* control;
+  const char* message;  // a sentence about the op
+  bool benign = false;
+};
+
+// Most specific first.
+std::span<const rule> rules();
+
+// The most specific rule that fires, nullptr when none does; `others` receives the rest.
+const rule* decide(const evidence& e, std::vector<const rule*>& others);
+
+// The named numbers behind a finding.
+evidence_list numbers_of(const evidence& e);
+
+}  // namespace numdiff::analysis
