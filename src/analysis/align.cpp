@@ -178,7 +178,8 @@ std::vector<op_pair> align(const run_index& reference, const run_index& test) {
     partner_of_reference[r] = static_cast<std::int32_t>(t);
     partner_of_test[t] = static_cast<std::int32_t>(r);
   };
-  for (const auto& [site, group] : sites) {
+  for (const auto& entry : sites) {
+    const calls& group = entry.second;
     const auto same_kind = [&](std::size_t i) {
       return reference.ops()[group.reference[i]].kind == test.ops()[group.test[i]].kind;
     };

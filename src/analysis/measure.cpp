@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
 
 #include "analysis/expect/decode.hpp"
 #include "numdiff/format.hpp"
@@ -50,7 +51,12 @@ std::optional<std::vector<double>> global_values(const run_index& run, const mer
     const model::rank_data& rank = run.rank_of(part);
     const model::capture_row& row = run.capture_row_of(part);
     if (row.payload < 0) return std::nullopt;
-    tensor t = decode(rank, row);
+    tensor t;
+    try {
+      t = decode(rank, row);
+    } catch (const std::runtime_error&) {
+      return std::nullopt;
+    }
     if (t.values.size() != static_cast<std::size_t>(row.count)) return std::nullopt;
     if (alone && row.count == total) {
       values = std::move(t.values);
