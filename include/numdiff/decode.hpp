@@ -48,13 +48,21 @@ NUMDIFF_HD constexpr std::uint64_t decode_float_bits(const format& f, std::uint6
   return sign | ((magnitude << (52 - f.mantissa_bits)) + rebias);
 }
 
+NUMDIFF_HD constexpr std::uint64_t decode_integer_bits(const format& f, std::uint64_t trimmed_code) noexcept {
+  const bool negative = (trimmed_code & f.sign_bit()) != 0;
+  const std::uint64_t magnitude = negative ? (~trimmed_code + 1) & low_mask(f.bits) : trimmed_code;
+  if (f.bits < 53) {
+    const std::uint64_t bits = scaled_integer_bits(magnitude, -f.mantissa_bits);
+    return negative ? bits | sign_mask<std::uint64_t>() : bits;
+  }
+  return integer_bits(magnitude) | (negative ? sign_mask<std::uint64_t>() : 0);
+}
+
 NUMDIFF_HD constexpr double decode_code(const format& f, std::uint64_t code) noexcept {
   const std::uint64_t c = trimmed(f, code);
   switch (f.kind) {
     case number_kind::floating: return double_of(decode_float_bits(f, c));
-    case number_kind::integer:
-      return (f.is_signed ? static_cast<double>(signed_integer(f, c)) : static_cast<double>(c)) *
-             power_of_two(-f.mantissa_bits);
+    case number_kind::integer: return double_of(decode_integer_bits(f, c));
     case number_kind::boolean: return code & 0xff ? 1 : 0;
     case number_kind::none: break;
   }

@@ -20,6 +20,7 @@ struct fused_dot_model {
   int output_bits;    // fraction bits of the accumulator after the step; cut toward zero
 };
 
+// Device code copies one into a constexpr local before use.
 namespace fused_dot_models {
 inline constexpr fused_dot_model volta_f16{4, 23, 23};
 inline constexpr fused_dot_model ampere_bf16{8, 24, 23};  // f16 too, and Ada

@@ -61,14 +61,18 @@ NUMDIFF_HD constexpr std::uint64_t scaled_integer_bits(std::uint64_t integer, in
 
 // floor(log2 x) for the integer x > 0.
 NUMDIFF_HD constexpr int integer_octave(std::uint64_t x) noexcept {
-  int octave = 0;
-  for (int step = 32; step > 0; step /= 2) {
-    if (x >> step) {
-      x >>= step;
-      octave += step;
-    }
-  }
-  return octave;
+  return 63 - __builtin_clzll(x);
+}
+
+// Bits of an integer as a double, nearest even in any rounding mode.
+NUMDIFF_HD constexpr std::uint64_t integer_bits(std::uint64_t integer) noexcept {
+  if (integer >> 53 == 0) return scaled_integer_bits(integer, 0);
+  const int shift = integer_octave(integer) - 52;
+  const std::uint64_t kept = integer >> shift;
+  const std::uint64_t rest = integer & low_mask(shift);
+  const std::uint64_t half = std::uint64_t{1} << (shift - 1);
+  const bool up = rest > half || (rest == half && (kept & 1));
+  return (static_cast<std::uint64_t>(1023 + 52 + shift) << 52) + (kept & low_mask(52)) + up;
 }
 
 // floor(log2 |x|) from the bits of a finite, nonzero x.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "numdiff/accumulate.hpp"
 #include "numdiff/decode.hpp"
 #include "numdiff/detail/bits.hpp"
 #include "numdiff/detail/f32.hpp"
@@ -87,7 +88,7 @@ inline group_scale integer_scale(const recipe& r, const group_range& range) noex
   const float minimum = f.is_signed ? -maximum - 1 : 0;
   group_scale s;
   if (r.zero_point) {
-    const float width = to_f32(bits_of(range.high - range.low));
+    const float width = to_f32(sum_to_odd(bits_of(range.high), bits_of(-range.low)));
     if (bits_of(width) != 0) s.decode = f32_quotient(width, maximum - minimum);
     const float low = f32_quotient(to_f32(bits_of(range.low)), s.decode);
     s.zero_point = static_cast<std::int32_t>(minimum) -
