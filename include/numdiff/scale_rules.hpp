@@ -41,7 +41,7 @@ enum class mx_rule : std::uint8_t {
 // E8M0 code of the decode scale. amax 0 gives code 0, infinity 0xfe, NaN 0xff.
 NUMDIFF_HD constexpr std::uint8_t mx_scale(float amax, dtype element, mx_rule rule) noexcept {
   const format f = format_of(element);
-  std::uint32_t bits = detail::bits_of(amax) & 0x7fffffffu;
+  const std::uint32_t bits = detail::bits_of(amax) & 0x7fffffffu;
   if (bits > 0x7f800000u) return 0xff;
   if (bits == 0x7f800000u) return 0xfe;
   if (bits == 0) return 0;
@@ -50,9 +50,9 @@ NUMDIFF_HD constexpr std::uint8_t mx_scale(float amax, dtype element, mx_rule ru
     return static_cast<std::uint8_t>(encode_as<dtype::f8e8m0fnu>(
         detail::f32_product(detail::float_of(bits), reciprocal), {rounding::up, overflow::to_maximum}));
   }
+  std::uint64_t wide = detail::widen(bits);
   // half a step of the element's mantissa: a carry into the exponent is all that matters
-  if (rule == mx_rule::even) bits += 1u << (22 - f.mantissa_bits);
-  const std::uint64_t wide = detail::widen(bits);
+  if (rule == mx_rule::even) wide += std::uint64_t{1} << (51 - f.mantissa_bits);
   int exponent = detail::octave_of_bits(wide) - (f.is_float() ? f.max_exponent() : 0);
   if (rule == mx_rule::ceiling && (wide & detail::low_mask(52)) != 0) ++exponent;
   return static_cast<std::uint8_t>(exponent < -127 ? 0 : exponent > 127 ? 254 : exponent + 127);
