@@ -1,0 +1,11 @@
+#include "numdiff/detail/runtime/observe.hpp"
+
+#include "capture/observe/tensors.hpp"
+
+namespace numdiff::detail {
+
+bool observe_for_test(const observe_input& in, observation& out) noexcept {
+  return observe(in, out);
+}
+
+}  // namespace numdiff::detail
