@@ -37,7 +37,7 @@ step_range parse_range(std::string_view part) {
   const bool single = part.find(':') == std::string_view::npos;
   if (const std::string_view text = cut(rest, ':'); single || !text.empty()) {
     const auto first = number(text);
-    if (!first) bad();
+    if (!first || *first == std::numeric_limits<std::int64_t>::max()) bad();
     range.first = *first;
   }
   if (single) {

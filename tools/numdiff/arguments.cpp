@@ -32,8 +32,8 @@ constexpr const char* show_examples = R"(Examples:
   numdiff show run_a.h5 '/step_3/*/logits.0.forward/output.y')";
 
 constexpr const char* repair_examples = R"(Examples:
-  numdiff repair run_a.h5                          writes run_a.repaired.h5
-  numdiff repair --output fixed.h5 run_a.h5)";
+  numdiff repair run_a.h5                          the old file becomes run_a.h5.old
+  numdiff repair --output fixed.h5 run_a.h5        run_a.h5 stays as it is)";
 
 constexpr const char* views_examples = R"(Examples:
   numdiff views run_a.h5                           writes run_a.views.h5
@@ -168,7 +168,7 @@ arguments parse(int argc, const char* const* argv) {
   CLI::App* repair = app.add_subcommand("repair", "write a run and its tail into one closed file");
   repair->footer(repair_examples);
   repair->add_option("run", raw.run, "run file")->type_name("RUN")->required();
-  repair->add_option("--output,-o", args.output, "file to write; it must not exist")->type_name("FILE");
+  repair->add_option("--output,-o", args.output, "write here; otherwise in place")->type_name("FILE");
   repair->callback([&] { args.command = command::repair; });
 
   CLI::App* views = app.add_subcommand("views", "write its tensors by name, for h5dump and h5py");

@@ -1,15 +1,15 @@
-#include "analysis/comparison.hpp"
+#include "commands.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "commands.hpp"
+#include "analysis/comparison.hpp"
 #include "output.hpp"
 #include "report/json.hpp"
 #include "report/text.hpp"
-#include "store/reader.hpp"
+#include "store/load.hpp"
 
 namespace numdiff::program {
 

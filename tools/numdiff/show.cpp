@@ -1,12 +1,12 @@
-#include "report/show.hpp"
+#include "commands.hpp"
 
 #include <fmt/format.h>
 
 #include <stdexcept>
 
-#include "commands.hpp"
 #include "output.hpp"
-#include "store/reader.hpp"
+#include "report/show.hpp"
+#include "store/load.hpp"
 
 namespace numdiff::program {
 
