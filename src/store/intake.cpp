@@ -48,6 +48,7 @@ void intake::take(const message_view& m) {
     case detail::message_kind::manifest: return take_manifest(m);
     case detail::message_kind::extra: return take_extra(m);
     case detail::message_kind::drop: return take_drop(m);
+    case detail::message_kind::collective: return take_collective(m);
   }
   ++unknown_;
 }
@@ -87,6 +88,24 @@ void intake::take_op(const message_view& m) try {
     fixed.protocol = told.protocol;
     append(table::collectives, rows_.collectives, fixed);
   }
+} catch (const out_of_room&) {
+  ++drops_.ops;
+}
+
+void intake::take_collective(const message_view& m) try {
+  auto row = m.row_as<detail::collective_row>();
+  row.communicator = row.ranks = row.algorithm = row.protocol = 0;
+  auto rest = m.fields;
+  while (const auto f = next_field(rest)) {
+    switch (f->tag) {
+      case field::communicator: row.communicator = text(f->bytes); break;
+      case field::ranks: row.ranks = text(f->bytes); break;
+      case field::collective_algorithm: row.algorithm = text(f->bytes); break;
+      case field::protocol: row.protocol = text(f->bytes); break;
+      default: ++unknown_;
+    }
+  }
+  append(table::collectives, rows_.collectives, row);
 } catch (const out_of_room&) {
   ++drops_.ops;
 }

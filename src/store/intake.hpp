@@ -49,6 +49,7 @@ class intake {
   void take_manifest(const message_view& m);
   void take_extra(const message_view& m);
   void take_drop(const message_view& m);
+  void take_collective(const message_view& m);
 
   detail::text text(std::span<const std::byte> bytes);
   detail::text text(std::string_view s);
