@@ -1,6 +1,7 @@
 #include "store/intake.hpp"
 
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace numdiff::storage {
@@ -56,10 +57,9 @@ void intake::take(const message_view& m) {
 void intake::take_op(const message_view& m) try {
   auto row = m.row_as<detail::op_row>();
   row.name = row.kind = row.scope = row.tags = row.factors = row.algorithm = row.rng = 0;
-  std::span<const std::byte> collective;
+  std::optional<detail::collective_row> fixed;
+  detail::collective_row texts{};
   auto rest = m.fields;
-  auto told = not_recorded<detail::collective_row>();
-  told.communicator = told.ranks = told.algorithm = told.protocol = 0;
   while (const auto f = next_field(rest)) {
     switch (f->tag) {
       case field::name: row.name = text(f->bytes); break;
@@ -69,45 +69,49 @@ void intake::take_op(const message_view& m) try {
       case field::factors: row.factors = text(f->bytes); break;
       case field::algorithm: row.algorithm = text(f->bytes); break;
       case field::rng: row.rng = text(f->bytes); break;
-      case field::communicator: told.communicator = text(f->bytes); break;
-      case field::ranks: told.ranks = text(f->bytes); break;
-      case field::collective_algorithm: told.algorithm = text(f->bytes); break;
-      case field::protocol: told.protocol = text(f->bytes); break;
-      case field::collective: collective = f->bytes; break;
-      default: ++unknown_;
+      case field::collective:
+        fixed = not_recorded<detail::collective_row>();
+        message_view::copy_shorter(f->bytes, *fixed);
+        break;
+      default:
+        if (!take_collective_text(*f, texts)) ++unknown_;
     }
   }
   append(table::ops, rows_.ops, row);
-  if (!collective.empty()) {
-    auto fixed = not_recorded<detail::collective_row>();
-    message_view::copy_shorter(collective, fixed);
-    fixed.op = row.seq;
-    fixed.communicator = told.communicator;
-    fixed.ranks = told.ranks;
-    fixed.algorithm = told.algorithm;
-    fixed.protocol = told.protocol;
-    append(table::collectives, rows_.collectives, fixed);
+  if (fixed) {
+    fixed->op = row.seq;
+    append_collective(*fixed, texts);
   }
 } catch (const out_of_room&) {
   ++drops_.ops;
 }
 
 void intake::take_collective(const message_view& m) try {
-  auto row = m.row_as<detail::collective_row>();
-  row.communicator = row.ranks = row.algorithm = row.protocol = 0;
+  detail::collective_row texts{};
   auto rest = m.fields;
-  while (const auto f = next_field(rest)) {
-    switch (f->tag) {
-      case field::communicator: row.communicator = text(f->bytes); break;
-      case field::ranks: row.ranks = text(f->bytes); break;
-      case field::collective_algorithm: row.algorithm = text(f->bytes); break;
-      case field::protocol: row.protocol = text(f->bytes); break;
-      default: ++unknown_;
-    }
-  }
-  append(table::collectives, rows_.collectives, row);
+  while (const auto f = next_field(rest))
+    if (!take_collective_text(*f, texts)) ++unknown_;
+  append_collective(m.row_as<detail::collective_row>(), texts);
 } catch (const out_of_room&) {
-  ++drops_.ops;
+  ++drops_.events;
+}
+
+bool intake::take_collective_text(const field_view& f, detail::collective_row& texts) {
+  switch (f.tag) {
+    case field::communicator: texts.communicator = text(f.bytes); return true;
+    case field::ranks: texts.ranks = text(f.bytes); return true;
+    case field::collective_algorithm: texts.algorithm = text(f.bytes); return true;
+    case field::protocol: texts.protocol = text(f.bytes); return true;
+    default: return false;
+  }
+}
+
+void intake::append_collective(detail::collective_row row, const detail::collective_row& texts) {
+  row.communicator = texts.communicator;
+  row.ranks = texts.ranks;
+  row.algorithm = texts.algorithm;
+  row.protocol = texts.protocol;
+  append(table::collectives, rows_.collectives, row);
 }
 
 void intake::take_event(const message_view& m) try {

@@ -50,6 +50,8 @@ class intake {
   void take_extra(const message_view& m);
   void take_drop(const message_view& m);
   void take_collective(const message_view& m);
+  bool take_collective_text(const field_view& f, detail::collective_row& texts);
+  void append_collective(detail::collective_row row, const detail::collective_row& texts);
 
   detail::text text(std::span<const std::byte> bytes);
   detail::text text(std::string_view s);

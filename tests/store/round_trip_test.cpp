@@ -314,6 +314,18 @@ TEST_CASE("a row shorter than today's is read with its defaults, unknown kinds a
   CHECK(rank.unknown_rows == 2);
 }
 
+TEST_CASE("a collective told after its op is a row of its own") {
+  const scratch dir;
+  storage::run_writer writer(dir / "run_a.h5", {"r", 1, 0, 0});
+  const auto row = numbered<detail::collective_row>(50);
+  writer.write(message(message_kind::collective, 1, row).text(field::communicator, "dp").done());
+  writer.close();
+  const model::run run = storage::load_run(dir / "run_a.h5");
+  REQUIRE(run.ranks.at(0).collectives.size() == 1);
+  check_equal(run.ranks[0].collectives[0], row, {"communicator", "ranks", "algorithm", "protocol"});
+  CHECK(run.ranks[0].strings[run.ranks[0].collectives[0].communicator] == "dp");
+}
+
 TEST_CASE("many rows and large payloads cross chunks and batches") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
