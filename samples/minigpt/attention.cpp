@@ -1,0 +1,94 @@
+#include "attention.hpp"
+
+#include <cmath>
+
+#include "collectives.hpp"
+#include "linear.hpp"
+#include "views.hpp"
+
+namespace minigpt {
+namespace {
+
+struct sizes {
+  std::int64_t batch, tokens, heads, size;
+
+  explicit sizes(const engine& e)
+      : batch(e.local_batch()),
+        tokens(e.config.sequence),
+        heads(e.local_heads()),
+        size(e.config.width / e.config.heads) {}
+  [[nodiscard]] matrices head() const { return by_head(batch, tokens, heads, size); }
+  [[nodiscard]] matrices scores() const { return stack(batch, heads, tokens, tokens); }
+  [[nodiscard]] shape score_extents() const { return {batch, heads, tokens, tokens}; }
+  [[nodiscard]] double alpha() const { return 1 / std::sqrt(double(size)); }
+};
+
+}  // namespace
+
+tensor attention_forward(const engine& e, layer_parameters& w, const tensor& x, const tensor& positions,
+                         attention_memory& memory) {
+  NUMDIFF_SCOPE("attn");
+  const sizes s(e);
+  const placement sharded = e.tokens_and(1);
+  memory.x = x;
+  memory.normal = norm(e, "attn.norm", x, w.norm1.value, w.norm1_beta.value);
+  const tensor rows = quantised_rows(e, "attn.x", memory.normal, carries::nothing);
+  const tensor& in = either(rows, memory.normal);
+  memory.q = rope(e, "attn.rope_q", linear_forward(e, w.q, in, sharded), positions, carries::nothing);
+  memory.k = rope(e, "attn.rope_k", linear_forward(e, w.k, in, sharded), positions, carries::nothing);
+  memory.v = linear_forward(e, w.v, in, sharded);
+
+  const product_result scores_result{.type = e.storage,
+                                     .extents = s.score_extents(),
+                                     .layout = s.scores(),
+                                     .place = sharded,
+                                     .scale_after_store = e.faulty("score-overflow")};
+  const tensor scores = product(e, "attn.scores", {memory.q, s.head(), "q"},
+                                {memory.k, s.head().transposed(), "k"}, scores_result, s.alpha());
+  memory.p = softmax(e, "attn.softmax", mask(e, "attn.mask", scores));
+  memory.heads = product(e, "attn.values", {memory.p, s.scores(), "p"}, {memory.v, s.head(), "v"},
+                         {e.storage, memory.v.extents, s.head(), sharded});
+  const tensor heads_rows = quantised_rows(e, "attn.heads", memory.heads, carries::nothing);
+  tensor y = linear_forward(e, w.proj, either(heads_rows, memory.heads), e.tokens_partial());
+  y = all_reduce(e, e.world.tp(), "attn.proj.reduce", std::move(y), carries::nothing, reduce_fault_here(e));
+  return residual(e, "attn.residual", x, y);
+}
+
+tensor attention_backward(const engine& e, layer_parameters& w, const tensor& dy, const tensor& positions,
+                          const attention_memory& memory) {
+  NUMDIFF_SCOPE("attn");
+  const sizes s(e);
+  const placement sharded = e.tokens_and(1);
+  const auto back = [&](const operand& a, const operand& b, const char* name, const product_result& r,
+                        double alpha) { return product(e, name, a, b, r, alpha); };
+  const product_result like_heads{e.storage, memory.v.extents, s.head(), sharded, carries::loss_scale};
+  const product_result like_scores{e.storage, s.score_extents(), s.scores(), sharded, carries::loss_scale};
+
+  const tensor heads_columns = quantised_columns(e, "attn.heads_columns", memory.heads, carries::nothing);
+  const tensor dheads = linear_backward(e, w.proj, dy, memory.heads, heads_columns, sharded);
+  const tensor dp = back({dheads, s.head(), "dy", operand::gradient}, {memory.v, s.head().transposed(), "v"},
+                         "attn.values.dp", like_scores, 1);
+  const tensor dv = back({memory.p, s.scores().transposed(), "p"}, {dheads, s.head(), "dy", operand::gradient},
+                         "attn.values.dv", like_heads, 1);
+  const tensor ds = softmax_gradient(e, "attn.softmax.gradient", dp, memory.p);
+  const tensor dq = back({ds, s.scores(), "ds", operand::gradient}, {memory.k, s.head(), "k"}, "attn.scores.dq",
+                         like_heads, s.alpha());
+  const tensor dk = back({ds, s.scores().transposed(), "ds", operand::gradient}, {memory.q, s.head(), "q"},
+                         "attn.scores.dk", like_heads, s.alpha());
+
+  const tensor columns = quantised_columns(e, "attn.x_columns", memory.normal, carries::nothing);
+  const placement partial = e.tokens_partial();
+  const tensor from_q = linear_backward(e, w.q, rope(e, "attn.rope_q.gradient", dq, positions, carries::loss_scale),
+                                        memory.normal, columns, partial);
+  const tensor from_k = linear_backward(e, w.k, rope(e, "attn.rope_k.gradient", dk, positions, carries::loss_scale),
+                                        memory.normal, columns, partial);
+  const tensor from_v = linear_backward(e, w.v, dv, memory.normal, columns, partial);
+  tensor dnormal = add(e, "attn.dx", {&from_q, &from_k, &from_v}, carries::loss_scale);
+  dnormal = all_reduce(e, e.world.tp(), "attn.dx.reduce", std::move(dnormal), carries::loss_scale);
+  norm_gradients g = norm_gradient(e, "attn.norm.gradient", dnormal, memory.x, w.norm1.value, w.norm1_beta.value);
+  w.norm1.gradient = std::move(g.dgamma);
+  w.norm1_beta.gradient = std::move(g.dbeta);
+  return add(e, "attn.residual.gradient", {&dy, &g.dx}, carries::loss_scale);
+}
+
+}  // namespace minigpt
