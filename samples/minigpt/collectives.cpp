@@ -118,16 +118,17 @@ tensor all_reduce(const engine& e, const group& g, const std::string& name, tens
                   reduce_fault fault) {
   if (g.size() == 1) return x;
   const bool gradient = factors == carries::loss_scale, ring_order = e.config.order == hop_order::ring;
+  const dtype wire = x.extents.empty() ? x.type : e.wire;  // loss and norm travel as they are
   NUMDIFF_OP(op, name.c_str(), all_reduce,
-             numdiff::dtypes(x.type, e.wire, x.type)
+             numdiff::dtypes(x.type, wire, x.type)
                  .order(ring_order ? numdiff::reduction_order::ring : numdiff::reduction_order::tree));
   NUMDIFF_COLLECTIVE(op, numdiff::collective(numdiff::collective_operation::all_reduce, numdiff::reduction::sum)
                              .communicator(g.axis)
                              .sequence(g.sequence)
                              .size(g.size())
-                             .ranks(g.members.data(), g.size())
+                             .ranks(g.members.data(), static_cast<std::uint32_t>(g.size()))
                              .count(x.count())
-                             .wire(e.wire)
+                             .wire(wire)
                              .algorithm(name_of(e.config.order)));
   NUMDIFF_INPUT(op, "x", gradient ? view_of(x).carries_factors() : view_of(x));
   ++g.sequence;
@@ -138,8 +139,8 @@ tensor all_reduce(const engine& e, const group& g, const std::string& name, tens
   if (fault != reduce_fault::missing)
     with_real(e, [&]<class T>() {
       std::vector<T> values = decode<T>(x);
-      sum_over(e, g, fault == reduce_fault::bf16_wire ? dtype::bf16 : e.wire, values);
-      if (fault == reduce_fault::duplicate) sum_over(e, g, e.wire, values);
+      sum_over(e, g, fault == reduce_fault::bf16_wire ? dtype::bf16 : wire, values);
+      if (fault == reduce_fault::duplicate) sum_over(e, g, wire, values);
       encode(values, y);
     });
   if (gradient)
