@@ -68,24 +68,27 @@ tensor attention_backward(const engine& e, layer_parameters& w, const tensor& dy
   const tensor dheads = linear_backward(e, w.proj, dy, memory.heads, heads_columns, sharded);
   const tensor dp = back({dheads, s.head(), "dy", operand::gradient}, {memory.v, s.head().transposed(), "v"},
                          "attn.values.dp", like_scores, 1);
-  const tensor dv = back({memory.p, s.scores().transposed(), "p"}, {dheads, s.head(), "dy", operand::gradient},
-                         "attn.values.dv", like_heads, 1);
+  const tensor dv = back({memory.p, s.scores().transposed(), "p"},
+                         {dheads, s.head(), "dy", operand::gradient}, "attn.values.dv", like_heads, 1);
   const tensor ds = softmax_gradient(e, "attn.softmax.gradient", dp, memory.p);
-  const tensor dq = back({ds, s.scores(), "ds", operand::gradient}, {memory.k, s.head(), "k"}, "attn.scores.dq",
-                         like_heads, s.alpha());
+  const tensor dq = back({ds, s.scores(), "ds", operand::gradient}, {memory.k, s.head(), "k"},
+                         "attn.scores.dq", like_heads, s.alpha());
   const tensor dk = back({ds, s.scores().transposed(), "ds", operand::gradient}, {memory.q, s.head(), "q"},
                          "attn.scores.dk", like_heads, s.alpha());
 
   const tensor columns = quantised_columns(e, "attn.x_columns", memory.normal, carries::nothing);
   const placement partial = e.tokens_partial();
-  const tensor from_q = linear_backward(e, w.q, rope(e, "attn.rope_q.gradient", dq, positions, carries::loss_scale),
-                                        memory.normal, columns, partial);
-  const tensor from_k = linear_backward(e, w.k, rope(e, "attn.rope_k.gradient", dk, positions, carries::loss_scale),
-                                        memory.normal, columns, partial);
+  const tensor from_q =
+      linear_backward(e, w.q, rope(e, "attn.rope_q.gradient", dq, positions, carries::loss_scale),
+                      memory.normal, columns, partial);
+  const tensor from_k =
+      linear_backward(e, w.k, rope(e, "attn.rope_k.gradient", dk, positions, carries::loss_scale),
+                      memory.normal, columns, partial);
   const tensor from_v = linear_backward(e, w.v, dv, memory.normal, columns, partial);
   tensor dnormal = add(e, "attn.dx", {&from_q, &from_k, &from_v}, carries::loss_scale);
   dnormal = all_reduce(e, e.world.tp(), "attn.dx.reduce", std::move(dnormal), carries::loss_scale);
-  norm_gradients g = norm_gradient(e, "attn.norm.gradient", dnormal, memory.x, w.norm1.value, w.norm1_beta.value);
+  norm_gradients g =
+      norm_gradient(e, "attn.norm.gradient", dnormal, memory.x, w.norm1.value, w.norm1_beta.value);
   w.norm1.gradient = std::move(g.dgamma);
   w.norm1_beta.gradient = std::move(g.dbeta);
   return add(e, "attn.residual.gradient", {&dy, &g.dx}, carries::loss_scale);

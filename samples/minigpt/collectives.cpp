@@ -122,14 +122,15 @@ tensor all_reduce(const engine& e, const group& g, const std::string& name, tens
   NUMDIFF_OP(op, name.c_str(), all_reduce,
              numdiff::dtypes(x.type, wire, x.type)
                  .order(ring_order ? numdiff::reduction_order::ring : numdiff::reduction_order::tree));
-  NUMDIFF_COLLECTIVE(op, numdiff::collective(numdiff::collective_operation::all_reduce, numdiff::reduction::sum)
-                             .communicator(g.axis)
-                             .sequence(g.sequence)
-                             .size(g.size())
-                             .ranks(g.members.data(), static_cast<std::uint32_t>(g.size()))
-                             .count(x.count())
-                             .wire(wire)
-                             .algorithm(name_of(e.config.order)));
+  NUMDIFF_COLLECTIVE(op,
+                     numdiff::collective(numdiff::collective_operation::all_reduce, numdiff::reduction::sum)
+                         .communicator(g.axis)
+                         .sequence(g.sequence)
+                         .size(g.size())
+                         .ranks(g.members.data(), static_cast<std::uint32_t>(g.size()))
+                         .count(x.count())
+                         .wire(wire)
+                         .algorithm(name_of(e.config.order)));
   NUMDIFF_INPUT(op, "x", gradient ? view_of(x).carries_factors() : view_of(x));
   ++g.sequence;
 

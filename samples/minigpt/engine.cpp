@@ -39,7 +39,8 @@ engine::engine(const options& o, const ranks& w)
       wire(wire_of(o.wire)) {
   check(o.heads > 0 && o.width % o.heads == 0 && o.width / o.heads % 2 == 0,
         "--width must be an even multiple of --heads");
-  check(o.heads % w.tp().size() == 0 && o.hidden % w.tp().size() == 0, "--tp must divide --heads and --hidden");
+  check(o.heads % w.tp().size() == 0 && o.hidden % w.tp().size() == 0,
+        "--tp must divide --heads and --hidden");
   check(o.batch % w.dp().size() == 0, "the data-parallel ranks must divide --batch");
 }
 

@@ -31,7 +31,7 @@ struct engine {
 
   std::int64_t step = 0, update = 0, layer = 0;
   double loss_scale = 1;
-  std::int64_t good_steps = 0;  // applied since the loss scale changed
+  std::int64_t good_steps = 0;                           // applied since the loss scale changed
   mutable std::map<std::string, delayed_state> delayed;  // by tensor
 
   engine(const options& o, const ranks& w);
@@ -42,11 +42,11 @@ struct engine {
   [[nodiscard]] std::int64_t local_tokens() const { return local_batch() * config.sequence; }
 
   // Where tensors lie. Activations are sharded over dp by sequences; over tp they are whole or sharded.
-  [[nodiscard]] placement everywhere() const;                 // replicated on all ranks
-  [[nodiscard]] placement tokens() const;                     // rows over dp
-  [[nodiscard]] placement tokens_and(int dimension) const;    // and `dimension` over tp
-  [[nodiscard]] placement tokens_partial() const;             // and a partial sum over tp
-  [[nodiscard]] placement weight(int tp_dimension) const;     // -1: replicated over tp
+  [[nodiscard]] placement everywhere() const;               // replicated on all ranks
+  [[nodiscard]] placement tokens() const;                   // rows over dp
+  [[nodiscard]] placement tokens_and(int dimension) const;  // and `dimension` over tp
+  [[nodiscard]] placement tokens_partial() const;           // and a partial sum over tp
+  [[nodiscard]] placement weight(int tp_dimension) const;   // -1: replicated over tp
 };
 
 // Calls f.operator()<T>() with the type of the run's arithmetic, float or double.

@@ -6,9 +6,10 @@
 namespace minigpt {
 
 const fault_entry fault_table[] = {
-    {"masked-row", "", "decoder.layer.{L}.attn/attn.mask", "fully-masked-row",
+    {"masked-row", "-", "decoder.layer.{L}.attn/attn.mask", "fully-masked-row",
      "the mask hides a whole row of scores"},
-    {"score-overflow", "--precision fp16 --query-gain 24", "decoder.layer.{L}.attn/attn.scores", "score-overflow",
+    {"score-overflow", "--precision fp16 --loss-scale 1024 --query-gain 80",
+     "decoder.layer.{L}.attn/attn.scores", "score-overflow",
      "scores are stored before they are scaled by 1/sqrt(d)"},
     {"missing-loss-scale", "--precision fp16", "decoder.final/loss.gradient", "loss-scale",
      "the gradient of the loss is not multiplied by the loss scale that is later divided out"},
@@ -24,12 +25,12 @@ const fault_entry fault_table[] = {
      "a tensor-parallel rank uses the next rank's shard of the projection"},
     {"truncating-residual", "--precision bf16", "decoder.layer.{L}.attn/attn.residual", "truncating-cast",
      "the residual sum is cut to bf16 toward zero"},
-    {"bf16-weights", "", "decoder.layer.{L}.attn/attn.q.adamw", "lost-update",
+    {"bf16-weights", "-", "decoder.layer.{L}.attn/attn.q.adamw", "lost-update",
      "the query weight has no master copy: its update is rounded to bf16"},
     {"naive-variance", "--norm layer", "decoder.layer.{L}.attn/attn.norm", "cancellation",
      "the variance is E[x^2] - E[x]^2, summed in bf16"},
-    {"bf16-positions", "--position-offset 4001", "decoder.layer.{L}.attn/attn.rope_q", "unrepresentable-integer",
-     "positions pass through bf16 before RoPE"},
+    {"bf16-positions", "--position-offset 4001", "decoder.layer.{L}.attn/attn.rope_q",
+     "unrepresentable-integer", "positions pass through bf16 before RoPE"},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

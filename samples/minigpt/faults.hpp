@@ -9,7 +9,7 @@ namespace minigpt {
 
 struct fault_entry {
   const char* name;
-  const char* options;  // that the fault needs to matter; the reference takes those of the model too
+  const char* options;  // that the fault needs to matter, "-" none
   const char* op;       // the planted op; {L} is the layer
   const char* cause;    // as reports name it
   const char* text;

@@ -82,8 +82,8 @@ void layer_norm_gradient(index rows, index d, const T* dy, const T* x, const T* 
 // Rotates the pairs (i, i + D/2) of x[token][head][D] by sign * position * base^(-2i/D) (Su et al., 2021).
 // The angle is taken in double: a float phase loses the fraction of a large position.
 template <class T>
-void rope(index tokens, index heads, index d, const double* positions, double base, double sign,
-          const T* x, T* y) {
+void rope(index tokens, index heads, index d, const double* positions, double base, double sign, const T* x,
+          T* y) {
   const index half = d / 2;
   for (index i = 0; i < half; ++i) {
     const double turn = sign * std::pow(base, -2.0 * double(i) / double(d));

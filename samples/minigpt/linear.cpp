@@ -20,8 +20,8 @@ tensor weight_shard(const engine& e, parameter& p) {
   const group& tp = e.world.tp();
   if (tp.size() > 1 && p.name == "attn.proj" && e.faulty("wrong-shard-order")) {
     const std::vector<std::byte> mine = w.codes;
-    e.world.exchange(tp, (tp.at + 1) % tp.size(), mine.data(), mine.size(), (tp.at + tp.size() - 1) % tp.size(),
-                     w.codes.data(), w.codes.size());
+    e.world.exchange(tp, (tp.at + 1) % tp.size(), mine.data(), mine.size(),
+                     (tp.at + tp.size() - 1) % tp.size(), w.codes.data(), w.codes.size());
   }
   return w;
 }
@@ -63,7 +63,8 @@ tensor linear_backward(const engine& e, parameter& p, const tensor& dy, const te
   tensor w;
   matrices w_shape = matrix(out, in);
   if (fp8(e)) {
-    w = quantize(e, p.value, {.name = p.name + ".w_transposed", .weight = true, .transposed = true, .contraction = 0});
+    w = quantize(e, p.value,
+                 {.name = p.name + ".w_transposed", .weight = true, .transposed = true, .contraction = 0});
   } else {
     w = compute_weight(p);
     w_shape = matrix(in, out).transposed();
@@ -71,7 +72,10 @@ tensor linear_backward(const engine& e, parameter& p, const tensor& dy, const te
   const matrices x_shape = x_columns.codes.empty() ? matrix(tokens, in).transposed() : matrix(in, tokens);
   p.gradient = product(e, p.name + ".dw", {either(x_columns, x), x_shape, "x"},
                        {either(dy_columns, dy), matrix(tokens, out), "dy", operand::gradient},
-                       {e.storage, {in, out}, matrix(in, out), partial_over_dp(e.weight(p.tp_dimension)),
+                       {e.storage,
+                        {in, out},
+                        matrix(in, out),
+                        partial_over_dp(e.weight(p.tp_dimension)),
                         carries::loss_scale});
   return product(e, p.name + ".dx", {either(dy_rows, dy), matrix(tokens, out), "dy", operand::gradient},
                  {w, w_shape, "w", operand::weight},

@@ -33,7 +33,8 @@ tensor mlp_backward(const engine& e, layer_parameters& w, const tensor& dy, cons
   const tensor from_up = linear_backward(e, w.up, d.dup, memory.normal, columns, partial);
   tensor dnormal = add(e, "mlp.dx", {&from_gate, &from_up}, carries::loss_scale);
   dnormal = all_reduce(e, e.world.tp(), "mlp.dx.reduce", std::move(dnormal), carries::loss_scale);
-  norm_gradients g = norm_gradient(e, "mlp.norm.gradient", dnormal, memory.x, w.norm2.value, w.norm2_beta.value);
+  norm_gradients g =
+      norm_gradient(e, "mlp.norm.gradient", dnormal, memory.x, w.norm2.value, w.norm2_beta.value);
   w.norm2.gradient = std::move(g.dgamma);
   w.norm2_beta.gradient = std::move(g.dbeta);
   return add(e, "mlp.residual.gradient", {&dy, &g.dx}, carries::loss_scale);

@@ -36,7 +36,8 @@ double network::forward(engine& e, const token_batch& batch) {
   normal_ = norm(e, "final.norm", last_, weights_.final_norm.value, weights_.final_norm_beta.value);
   const tensor& w = cast_weight(e, weights_.logits);
   const std::int64_t tokens = x.rows(), d = x.columns();
-  logits_ = product(e, "logits", {normal_, matrix(tokens, d), "x"}, {w, matrix(d, vocabulary), "w", operand::weight},
+  logits_ = product(e, "logits", {normal_, matrix(tokens, d), "x"},
+                    {w, matrix(d, vocabulary), "w", operand::weight},
                     {e.real, {tokens, vocabulary}, matrix(tokens, vocabulary), e.tokens()});
   tensor loss = cross_entropy(e, logits_, batch.targets);
   return first_value(all_reduce(e, e.world.dp(), "loss.reduce", std::move(loss), carries::nothing));
@@ -50,10 +51,13 @@ void network::backward(engine& e) {
     NUMDIFF_SCOPE("final");
     const tensor dlogits = cross_entropy_gradient(e, logits_, batch_.targets);
     const std::int64_t tokens = normal_.rows(), d = normal_.columns();
-    weights_.logits.gradient =
-        product(e, "logits.dw", {normal_, matrix(tokens, d).transposed(), "x"},
-                {dlogits, matrix(tokens, vocabulary), "dy", operand::gradient},
-                {e.storage, {d, vocabulary}, matrix(d, vocabulary), partial_over_dp(e.everywhere()), carries::loss_scale});
+    weights_.logits.gradient = product(e, "logits.dw", {normal_, matrix(tokens, d).transposed(), "x"},
+                                       {dlogits, matrix(tokens, vocabulary), "dy", operand::gradient},
+                                       {e.storage,
+                                        {d, vocabulary},
+                                        matrix(d, vocabulary),
+                                        partial_over_dp(e.everywhere()),
+                                        carries::loss_scale});
     const tensor dnormal =
         product(e, "logits.dx", {dlogits, matrix(tokens, vocabulary), "dy", operand::gradient},
                 {compute_weight(weights_.logits), matrix(d, vocabulary).transposed(), "w", operand::weight},

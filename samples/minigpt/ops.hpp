@@ -35,7 +35,8 @@ tensor product(const engine& e, const std::string& name, const operand& a, const
 
 // ops_norm.cpp: RMSNorm, or LayerNorm where beta has elements.
 inline constexpr double norm_epsilon = 1e-5;
-tensor norm(const engine& e, const std::string& name, const tensor& x, const tensor& gamma, const tensor& beta);
+tensor norm(const engine& e, const std::string& name, const tensor& x, const tensor& gamma,
+            const tensor& beta);
 struct norm_gradients {
   tensor dx, dgamma, dbeta;
 };
@@ -44,7 +45,8 @@ norm_gradients norm_gradient(const engine& e, const std::string& name, const ten
 
 // ops_attention.cpp
 inline constexpr double rope_base = 10000;
-tensor rope(const engine& e, const std::string& name, const tensor& x, const tensor& positions, carries factors);
+tensor rope(const engine& e, const std::string& name, const tensor& x, const tensor& positions,
+            carries factors);
 tensor mask(const engine& e, const std::string& name, const tensor& scores);
 tensor softmax(const engine& e, const std::string& name, const tensor& scores);
 tensor softmax_gradient(const engine& e, const std::string& name, const tensor& dp, const tensor& p);
@@ -57,8 +59,8 @@ tensor swiglu(const engine& e, const std::string& name, const tensor& gate, cons
 struct swiglu_gradients {
   tensor dgate, dup;
 };
-swiglu_gradients swiglu_gradient(const engine& e, const std::string& name, const tensor& dy, const tensor& gate,
-                                 const tensor& up);
+swiglu_gradients swiglu_gradient(const engine& e, const std::string& name, const tensor& dy,
+                                 const tensor& gate, const tensor& up);
 // x in another format.
 tensor cast(const engine& e, const std::string& name, const tensor& x, dtype type, carries factors);
 

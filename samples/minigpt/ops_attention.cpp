@@ -28,7 +28,8 @@ tensor document_mask(std::int64_t tokens, std::int64_t document) {
 
 }  // namespace
 
-tensor rope(const engine& e, const std::string& name, const tensor& x, const tensor& positions, carries factors) {
+tensor rope(const engine& e, const std::string& name, const tensor& x, const tensor& positions,
+            carries factors) {
   const bool backward = factors == carries::loss_scale;
   const std::int64_t heads = e.local_heads(), size = x.columns() / heads, tokens = x.rows();
   tensor y = like(x, e.storage);

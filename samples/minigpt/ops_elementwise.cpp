@@ -49,7 +49,8 @@ tensor add(const engine& e, const std::string& name, std::initializer_list<const
 }
 
 tensor residual(const engine& e, const std::string& name, const tensor& x, const tensor& y) {
-  return added(e, name, {&x, &y}, carries::nothing, e.faulty("truncating-residual") && name == "attn.residual");
+  return added(e, name, {&x, &y}, carries::nothing,
+               e.faulty("truncating-residual") && name == "attn.residual");
 }
 
 tensor swiglu(const engine& e, const std::string& name, const tensor& gate, const tensor& up) {
@@ -67,8 +68,8 @@ tensor swiglu(const engine& e, const std::string& name, const tensor& gate, cons
   return y;
 }
 
-swiglu_gradients swiglu_gradient(const engine& e, const std::string& name, const tensor& dy, const tensor& gate,
-                                 const tensor& up) {
+swiglu_gradients swiglu_gradient(const engine& e, const std::string& name, const tensor& dy,
+                                 const tensor& gate, const tensor& up) {
   swiglu_gradients g{like(gate, e.storage), like(up, e.storage)};
   with_real(e, [&]<class T>() {
     const std::vector<T> upstream = decode<T>(dy), a = decode<T>(gate), b = decode<T>(up);

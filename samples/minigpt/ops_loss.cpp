@@ -42,7 +42,8 @@ tensor embedding_gradient(const engine& e, const tensor& ids, const tensor& dy, 
     std::vector<T> sum(static_cast<std::size_t>(dtable.count()));
     for (std::int64_t t = 0; t < ids.count(); ++t)
       for (std::int64_t i = 0; i < d; ++i)
-        sum[static_cast<std::size_t>(integers(ids)[t] * d + i)] += upstream[static_cast<std::size_t>(t * d + i)];
+        sum[static_cast<std::size_t>(integers(ids)[t] * d + i)] +=
+            upstream[static_cast<std::size_t>(t * d + i)];
     encode(sum, dtable);
   });
   NUMDIFF_GRADIENT(op, "dtable", view_of(dtable));

@@ -11,7 +11,9 @@ namespace {
 // The fault naive-variance: E[x^2] - E[x]^2 with both sums held in bf16.
 template <class T>
 void naive_layer_norm(std::int64_t rows, std::int64_t d, const T* x, const T* gamma, const T* beta, T* y) {
-  const auto bf16 = [](T v) { return static_cast<T>(numdiff::decode_as<dtype::bf16>(numdiff::encode_as<dtype::bf16>(v))); };
+  const auto bf16 = [](T v) {
+    return static_cast<T>(numdiff::decode_as<dtype::bf16>(numdiff::encode_as<dtype::bf16>(v)));
+  };
   for (std::int64_t r = 0; r < rows; ++r, x += d, y += d) {
     T sum = 0, squares = 0;
     for (std::int64_t i = 0; i < d; ++i) {
@@ -26,7 +28,8 @@ void naive_layer_norm(std::int64_t rows, std::int64_t d, const T* x, const T* ga
 
 }  // namespace
 
-tensor norm(const engine& e, const std::string& name, const tensor& x, const tensor& gamma, const tensor& beta) {
+tensor norm(const engine& e, const std::string& name, const tensor& x, const tensor& gamma,
+            const tensor& beta) {
   tensor y = like(x, e.storage);
   const std::int64_t rows = x.rows(), d = x.columns();
   with_real(e, [&]<class T>() {
@@ -76,8 +79,8 @@ norm_gradients norm_gradient(const engine& e, const std::string& name, const ten
       kernels::layer_norm_gradient(rows, d, upstream.data(), in.data(), scale.data(), T(norm_epsilon),
                                    dx.data(), dgamma.data(), dbeta.data());
     else
-      kernels::rms_norm_gradient(rows, d, upstream.data(), in.data(), scale.data(), T(norm_epsilon), dx.data(),
-                                 dgamma.data());
+      kernels::rms_norm_gradient(rows, d, upstream.data(), in.data(), scale.data(), T(norm_epsilon),
+                                 dx.data(), dgamma.data());
     encode(dx, g.dx);
     encode(dgamma, g.dgamma);
     if (layer) encode(dbeta, g.dbeta);

@@ -85,11 +85,12 @@ void adamw(const engine& e, parameter& p, const tensor& gradient) {
   with_real(e, [&]<class T>() {
     std::vector<T> value = decode<T>(p.value), m = decode<T>(p.m), v = decode<T>(p.v);
     const std::vector<T> g = decode<T>(gradient);
-    kernels::adamw(p.value.count(), value.data(), g.data(), m.data(), v.data(), e.config.learning_rate, beta1, beta2,
-                   eps, decay, t);
+    kernels::adamw(p.value.count(), value.data(), g.data(), m.data(), v.data(), e.config.learning_rate, beta1,
+                   beta2, eps, decay, t);
     // The fault bf16-weights: no master copy, the new weight is kept in bf16 only.
     if (p.name == "attn.q" && e.fault.here("bf16-weights", e.step, p.layer))
-      for (T& x : value) x = static_cast<T>(numdiff::decode_as<dtype::bf16>(numdiff::encode_as<dtype::bf16>(x)));
+      for (T& x : value)
+        x = static_cast<T>(numdiff::decode_as<dtype::bf16>(numdiff::encode_as<dtype::bf16>(x)));
     encode(value, p.value);
     encode(m, p.m);
     encode(v, p.v);

@@ -12,7 +12,8 @@ namespace {
 constexpr std::int64_t growth_interval = 200;  // applied steps before the loss scale doubles
 
 // Over shards and over what all tensor-parallel ranks hold apart, so that each element counts once.
-tensor gradient_norm(const engine& e, const std::vector<parameter*>& list, const std::vector<tensor>& gradients) {
+tensor gradient_norm(const engine& e, const std::vector<parameter*>& list,
+                     const std::vector<tensor>& gradients) {
   std::vector<const tensor*> sharded, whole;
   for (std::size_t i = 0; i < list.size(); ++i)
     (list[i]->tp_dimension >= 0 ? sharded : whole).push_back(&gradients[i]);

@@ -1,6 +1,6 @@
 #pragma once
-// From the gradients of the backward pass to new weights: reduce over data-parallel ranks, take the loss scale
-// out, clip by the norm, AdamW.
+// From the gradients of the backward pass to new weights: reduce over data-parallel ranks, take the loss
+// scale out, clip by the norm, AdamW.
 #include "parameters.hpp"
 
 namespace minigpt {

@@ -75,7 +75,8 @@ options parse(int argc, char** argv) {
   app.add_option("--data", o.data, "Text files; by default the repository's LICENSE and docs");
   app.add_option("--loss-log", o.loss_log, "Write step,loss as CSV");
   app.add_option("--precision", o.numbers, "fp64, fp32, bf16, fp16 or fp8")
-      ->transform(one_of({precision::fp64, precision::fp32, precision::bf16, precision::fp16, precision::fp8}));
+      ->transform(
+          one_of({precision::fp64, precision::fp32, precision::bf16, precision::fp16, precision::fp8}));
   app.add_option("--fp8", o.fp8, "Scaling: tensor, delayed, block or mx")
       ->transform(one_of({fp8_recipe::tensor, fp8_recipe::delayed, fp8_recipe::block, fp8_recipe::mx}));
   auto* accumulate =
@@ -83,9 +84,9 @@ options parse(int argc, char** argv) {
           ->transform(one_of({accumulator::fp64, accumulator::fp32, accumulator::bf16, accumulator::fp16,
                               accumulator::truncating}));
   app.add_option("--tp", o.tensor_parallel, "Tensor-parallel ranks; the rest is data-parallel");
-  auto* wire = app.add_option("--wire", o.wire, "Format on the wire: fp64, fp32, bf16 or fp16")
-                   ->transform(one_of({wire_format::fp64, wire_format::fp32, wire_format::bf16,
-                                       wire_format::fp16}));
+  auto* wire =
+      app.add_option("--wire", o.wire, "Format on the wire: fp64, fp32, bf16 or fp16")
+          ->transform(one_of({wire_format::fp64, wire_format::fp32, wire_format::bf16, wire_format::fp16}));
   app.add_option("--order", o.order, "Order of reductions: ring or tree")
       ->transform(one_of({hop_order::ring, hop_order::tree}));
   app.add_option("--fault", o.fault, "Plant a fault (see --list-faults)");

@@ -27,7 +27,8 @@ struct made {
     const std::int64_t row_parts = tp_dimension == 0 ? tp.size() : 1;
     const std::int64_t column_parts = tp_dimension == 1 ? tp.size() : 1;
     const std::int64_t r0 = rows / row_parts * (row_parts > 1 ? tp.at : 0), r1 = r0 + rows / row_parts;
-    const std::int64_t c0 = columns / column_parts * (column_parts > 1 ? tp.at : 0), c1 = c0 + columns / column_parts;
+    const std::int64_t c0 = columns / column_parts * (column_parts > 1 ? tp.at : 0),
+                       c1 = c0 + columns / column_parts;
     std::vector<double> mine;
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t c = 0; c < columns; ++c) {

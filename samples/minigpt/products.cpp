@@ -55,7 +55,8 @@ std::vector<double> rows_of(const T* p, const matrices& m) {
   std::vector<double> rows;
   rows.reserve(static_cast<std::size_t>(m.rows * m.columns));
   for (std::int64_t r = 0; r < m.rows; ++r)
-    for (std::int64_t c = 0; c < m.columns; ++c) rows.push_back(double(p[r * m.row_stride + c * m.column_stride]));
+    for (std::int64_t c = 0; c < m.columns; ++c)
+      rows.push_back(double(p[r * m.row_stride + c * m.column_stride]));
   return rows;
 }
 
@@ -66,8 +67,8 @@ void sequential(accumulator how, const T* a, const factor<T>& fa, const T* b, co
   const std::vector<double> rows = rows_of(a, fa.shape), columns = rows_of(b, fb.shape.transposed());
   for (std::int64_t i = 0; i < mc.rows; ++i)
     for (std::int64_t j = 0; j < mc.columns; ++j)
-      c[i * mc.row_stride + j] = alpha * T(dot(how, fa.type, rows.data() + i * k, fb.type, columns.data() + j * k,
-                                               static_cast<std::size_t>(k)));
+      c[i * mc.row_stride + j] = alpha * T(dot(how, fa.type, rows.data() + i * k, fb.type,
+                                               columns.data() + j * k, static_cast<std::size_t>(k)));
 }
 
 }  // namespace
@@ -87,7 +88,8 @@ void multiply(accumulator how, const factor<T>& a, const factor<T>& b, T alpha, 
     }
 }
 
-template void multiply(accumulator, const factor<float>&, const factor<float>&, float, float*, const matrices&);
+template void multiply(accumulator, const factor<float>&, const factor<float>&, float, float*,
+                       const matrices&);
 template void multiply(accumulator, const factor<double>&, const factor<double>&, double, double*,
                        const matrices&);
 

@@ -8,7 +8,8 @@ struct quantize_request {
   std::string name;     // of the ops
   bool weight = false;  // blocks of 128 x 128 in the block recipe
   bool transposed = false;
-  int contraction = 1;  // dimension of the result that the product sums over: 1 of a left, 0 of a right operand
+  int contraction =
+      1;  // dimension of the result that the product sums over: 1 of a left, 0 of a right operand
   bool backward = false;  // E5M2 with the tensor and delayed recipes
   carries factors = carries::nothing;
 };

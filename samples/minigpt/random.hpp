@@ -1,5 +1,6 @@
 #pragma once
-// The same numbers on every machine: SplitMix64 (Steele, Lea and Flood, 2014) and a normal from Box and Muller.
+// The same numbers on every machine: SplitMix64 (Steele, Lea and Flood, 2014) and a normal from Box and
+// Muller.
 #include <cmath>
 #include <cstdint>
 

@@ -23,7 +23,8 @@ ranks::~ranks() {
 }
 
 void ranks::send(const group& g, std::int32_t to, const void* data, std::size_t bytes) const {
-  MPI_Send(data, static_cast<int>(bytes), MPI_BYTE, g.members[static_cast<std::size_t>(to)], 0, MPI_COMM_WORLD);
+  MPI_Send(data, static_cast<int>(bytes), MPI_BYTE, g.members[static_cast<std::size_t>(to)], 0,
+           MPI_COMM_WORLD);
 }
 void ranks::receive(const group& g, std::int32_t from, void* data, std::size_t bytes) const {
   MPI_Recv(data, static_cast<int>(bytes), MPI_BYTE, g.members[static_cast<std::size_t>(from)], 0,

@@ -11,7 +11,8 @@
 namespace minigpt {
 namespace {
 
-// On purpose too high for the first steps of a healthy fp16 run: gradients overflow, and the steps are skipped.
+// On purpose too high for the first steps of a healthy fp16 run: gradients overflow, and the steps are
+// skipped.
 double first_loss_scale(const options& o) {
   if (o.numbers != precision::fp16) return 1;
   return o.loss_scale > 0 ? o.loss_scale : 4096.0 * double(o.batch * o.sequence);

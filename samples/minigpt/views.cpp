@@ -26,7 +26,8 @@ numdiff::view scaled(const numdiff::view& v, const tensor& t) {
     case numdiff::granularity::block:
       return v.scaled(
           numdiff::scale_block(static_cast<int>(s.rows), static_cast<int>(s.columns), s.values.data()));
-    case numdiff::granularity::mx: return v.scaled(numdiff::scale_mx(s.codes.data()).axis(s.rows == 32 ? 0 : 1));
+    case numdiff::granularity::mx:
+      return v.scaled(numdiff::scale_mx(s.codes.data()).axis(s.rows == 32 ? 0 : 1));
     default: return v;
   }
 }

@@ -8,6 +8,7 @@ tab=$(printf '\t')
 "$bin/minigpt" --list-faults | tail -n +2 | while IFS="$tab" read -r name options _; do
   start="$bin/minigpt"
   case $options in
+    -) options="" ;;
     ranks) options="" start="mpirun --allow-run-as-root --oversubscribe -n 2 $start" ;;
     --tp) options="--tp 2" start="mpirun --allow-run-as-root --oversubscribe -n 2 $start" ;;
   esac
