@@ -282,7 +282,11 @@ evidence_list numbers_of(const evidence& e) {
     add("bias_z", e.local->bias_z);
     add("factor", e.local->factor);
     add("factor_residual", e.local->factor_residual);
-    if (e.local->worst_index >= 0) add("worst_index", static_cast<double>(e.local->worst_index));
+    if (e.local->worst_index >= 0) {
+      add("worst_index", static_cast<double>(e.local->worst_index));
+      add("worst_absolute", e.local->worst_absolute);
+      add("worst_ulp", e.local->worst_ulp);
+    }
     if (e.local->nonfinite_created > 0)
       add("nonfinite_created", static_cast<double>(e.local->nonfinite_created));
     if (e.local->nonfinite_replayed > 0)

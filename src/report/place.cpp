@@ -30,13 +30,14 @@ std::string evidence_number(const std::string& name, double value) {
   if (std::abs(value) < exact_integers && value == std::trunc(value))
     return counted(static_cast<std::int64_t>(value));
   for (const char* exact_name : {"value", "amax", "maximum", "minimum", "factor", "scale"})
-    if (name.find(exact_name) != std::string::npos) return exact(value);
+    if (name.ends_with(exact_name)) return exact(value);
   return fmt::format("{:.4g}", value);
 }
 
 std::string evidence_text(const analysis::evidence_list& evidence) {
   std::string list;
   for (const auto& [name, value] : evidence) {
+    if (value == 0) continue;
     std::string words = name;
     for (char& c : words)
       if (c == '_') c = ' ';
@@ -89,8 +90,12 @@ std::string finding_block(const analysis::finding& f, const style& s) {
   if (!context.empty()) out += wrapped(s, "  ", 2, context);
   out += labelled(s, "symptom", with_meaning(f.symptom, symptom_meaning(f.symptom)));
   out += labelled(s, "cause", with_meaning(f.cause, cause_meaning(f.cause)));
-  if (!f.message.empty()) out += labelled(s, "because", f.message);
-  if (!f.evidence.empty()) out += labelled(s, "evidence", evidence_text(f.evidence));
+  // A message is the end of a sentence about the op.
+  const std::string& subject = f.where.op.empty() ? f.where.tensor : f.where.op;
+  if (!f.message.empty())
+    out += labelled(s, "because", (subject.empty() ? "the run" : subject) + " " + f.message);
+  if (const std::string numbers = evidence_text(f.evidence); !numbers.empty())
+    out += labelled(s, "evidence", numbers);
   if (!f.control.empty()) out += labelled(s, "control", f.control);
   std::string rules = f.rule;
   if (!f.explains.empty()) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/path.hpp"
+#include "report/meaning.hpp"
 #include "report/number.hpp"
 #include "report/place.hpp"
 #include "report/table.hpp"
@@ -146,14 +147,24 @@ std::string structure(const comparison& c, const style& s) {
 
 std::string explained(const comparison& c, const style& s) {
   std::map<std::string, std::uint64_t> causes;
-  for (const finding& f : c.findings)
-    if (f.benign) ++causes[f.cause];
+  for (const finding& f : c.findings) {
+    if (!f.benign) continue;
+    // One finding may stand for many captures.
+    const auto stands_for = std::find_if(f.evidence.begin(), f.evidence.end(),
+                                         [](const auto& item) { return item.first == "captures"; });
+    causes[f.cause] += stands_for == f.evidence.end() ? 1 : static_cast<std::uint64_t>(stands_for->second);
+  }
   if (causes.empty()) return {};
   std::vector<std::pair<std::string, std::uint64_t>> order(causes.begin(), causes.end());
-  std::stable_sort(order.begin(), order.end(), [](auto& a, auto& b) { return a.second > b.second; });
-  std::string out = title(s, "Differences that are explained and harmless");
-  for (std::size_t i = 0; i < order.size() && i < s.top; ++i)
-    out += fmt::format("  {}: {}\n", order[i].first, counted(order[i].second, "place"));
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string out = title(s, "Differences that are explained");
+  for (std::size_t i = 0; i < order.size() && i < s.top; ++i) {
+    const std::string meaning = cause_meaning(order[i].first);
+    out += wrapped(s, "  ", 4,
+                   fmt::format("{}: {}{}", order[i].first, counted(order[i].second, "capture"),
+                               meaning.empty() ? "" : " (" + meaning + ")"));
+  }
   return out + residue(s, order.size(), "causes");
 }
 
