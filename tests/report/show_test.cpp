@@ -23,7 +23,7 @@ model::run small_run() {
   shape.rank = 2;
   shape.extent[0] = shape.extent[1] = 2;
   rank.shapes = {{}, shape};
-  for (const unsigned char byte : {0x01, 0x02, 0x03, 0x01}) rank.histograms.push_back(std::byte{byte});
+  for (const int byte : {1, 2, 3, 1}) rank.histograms.push_back(static_cast<std::byte>(byte));
   for (std::uint64_t step = 0; step < 2; ++step) {
     model::op_row op{};
     op.seq = 1 + 2 * step;
