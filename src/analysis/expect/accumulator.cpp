@@ -51,7 +51,12 @@ void chain<R>::add(R addend) noexcept {
   chunk_ += p;
   magnitude_ += size;
   const double after = std::fabs(chunk_);
-  squares_ += chunk_ * chunk_;
+  if (std::fabs(p - previous_) > 0x1p-8 * size) {
+    squares_ += run_ * run_;
+    run_ = 0;
+  }
+  run_ += after;
+  previous_ = p;
   addend_squares_ += p * p;
   peak_ = std::max(peak_, after);
   ++n_;
@@ -83,6 +88,8 @@ void chain<R>::close_part() noexcept {
 
 template <class R>
 void chain<R>::finish() noexcept {
+  squares_ += run_ * run_;
+  run_ = 0;
   const double value = static_cast<double>(total_);
   const double n = static_cast<double>(n_);
   double sums = squares_;

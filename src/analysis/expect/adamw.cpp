@@ -126,22 +126,23 @@ expectations adamw(const call& c) {
   for (const dtype t : {dtype::bf16, dtype::f16}) {
     const grid low = grid_of(t);
     const std::string name = name_of(t);
-    weight.hypotheses.push_back(
-        {"lost-update", "the weight was rounded to " + name + " after the update", [&weight, low] {
-           std::vector<double> values = weight.exact;
-           for (double& x : values) x = low.round(x);
-           return values;
-         }});
-    weight.hypotheses.push_back(
-        {"lost-update", "the weight was rounded to " + name + " before the update", [&weight, o, low] {
-           std::vector<double> values = weight.exact;
-           for (std::size_t i = 0; i < values.size(); ++i) {
-             values[i] += low.round(o.p->values[i]) - o.p->values[i];
-           }
-           return values;
-         }});
+    weight.hypotheses.push_back({"lost-update", "the weight was rounded to " + name + " after the update",
+                                 [low](const expectation& honest) {
+                                   std::vector<double> values = honest.exact;
+                                   for (double& x : values) x = low.round(x);
+                                   return values;
+                                 }});
+    weight.hypotheses.push_back({"lost-update", "the weight was rounded to " + name + " before the update",
+                                 [o, low](const expectation& honest) {
+                                   std::vector<double> values = honest.exact;
+                                   for (std::size_t i = 0; i < values.size(); ++i) {
+                                     values[i] += low.round(o.p->values[i]) - o.p->values[i];
+                                   }
+                                   return values;
+                                 }});
   }
-  weight.hypotheses.push_back({"lost-update", "the weight did not change", [o] { return o.p->values; }});
+  weight.hypotheses.push_back(
+      {"lost-update", "the weight did not change", [o](const expectation&) { return o.p->values; }});
   return e;
 }
 

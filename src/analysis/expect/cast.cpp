@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "analysis/expect/kinds.hpp"
+#include "analysis/expect/scales.hpp"
 
 namespace numdiff::analysis::expect {
 
@@ -20,14 +21,15 @@ expectations cast(const call& c) {
     if (grid_of(through).precision <= grid_of(y.type).precision ||
         grid_of(through).precision >= grid_of(x.type).precision)
       continue;
-    e[0].hypotheses.push_back(
-        {"double-rounding", std::string("rounded to ") + name_of(through) + " first", [&e0 = x, through] {
-           std::vector<double> values = e0.values;
-           const grid g = grid_of(through);
-           for (double& v : values) v = g.round(v);
-           return values;
-         }});
+    e[0].hypotheses.push_back({"double-rounding", std::string("rounded to ") + name_of(through) + " first",
+                               [&x, through](const expectation&) {
+                                 std::vector<double> values = x.values;
+                                 const grid g = grid_of(through);
+                                 for (double& v : values) v = g.round(v);
+                                 return values;
+                               }});
   }
+  e[0].review = [&x, &y](const expectation& honest, judgement& j) { review_scales(x, y, honest, j); };
   return e;
 }
 

@@ -145,13 +145,6 @@ std::vector<double> gathered(const group_call& g) {
   return values;
 }
 
-void offer_scaled(expectation& e, const char* cause, std::string form, double factor) {
-  e.hypotheses.push_back({cause, std::move(form), [values = e.exact, factor]() mutable {
-                            for (double& v : values) v *= factor;
-                            return values;
-                          }});
-}
-
 void offer_faults(const group_call& g, std::size_t rank, std::size_t first, expectation& e) {
   const double n = static_cast<double>(g.ranks.size());
   if (n < 2) return;
@@ -163,21 +156,21 @@ void offer_faults(const group_call& g, std::size_t rank, std::size_t first, expe
     for (double& v : values) v *= factor;
     return values;
   };
-  e.hypotheses.push_back(
-      {"missing-reduction", "the output is the rank's own input", [own] { return own(1); }});
+  e.hypotheses.push_back({"missing-reduction", "the output is the rank's own input",
+                          [own](const expectation&) { return own(1); }});
   if (average) {
     e.hypotheses.push_back({"missing-reduction", "the output is the rank's own input over the rank count",
-                            [own, n] { return own(1 / n); }});
-    offer_scaled(e, "wrong-divisor", "the sum was not divided", n);
-    offer_scaled(e, "wrong-divisor", "the sum was divided twice", 1 / n);
+                            [own, n](const expectation&) { return own(1 / n); }});
+    e.try_factor("wrong-divisor", "the sum was not divided", n);
+    e.try_factor("wrong-divisor", "the sum was divided twice", 1 / n);
   } else {
-    offer_scaled(e, "duplicate-reduction", "reduced twice", n);
-    offer_scaled(e, "duplicate-reduction", "every rank counted twice", 2);
-    offer_scaled(e, "wrong-divisor", "the sum was divided by the rank count", 1 / n);
+    e.try_factor("duplicate-reduction", "reduced twice", n);
+    e.try_factor("duplicate-reduction", "every rank counted twice", 2);
+    e.try_factor("wrong-divisor", "the sum was divided by the rank count", 1 / n);
   }
   for (double d = 1; d <= 2 * n && average; ++d) {
     if (d != n && d != 1)
-      offer_scaled(e, "wrong-divisor", "divided by " + std::to_string(static_cast<int>(d)), n / d);
+      e.try_factor("wrong-divisor", "divided by " + std::to_string(static_cast<int>(d)), n / d);
   }
 }
 
@@ -268,6 +261,9 @@ replayed replay_collective(const model::collective_row& c, std::span<const op_in
       if (reduces) offer_faults(g, r, first[r], all[r]);
       judgement j = judge(group[r], 0, all[r]);
       if (reduces && j.v == verdict::beyond) try_narrower_wire(g, r, first[r], all[r], j);
+      if (reduces && j.v == verdict::within && g.wire.precision < grid_of(g.out(r).type).precision) {
+        j.evidence.emplace_back("wire_precision", g.wire.precision);
+      }
       const bool replica =
           g.operation == collective_operation::all_reduce || g.operation == collective_operation::all_gather;
       if (replica && r > 0 && g.out(r).codes != g.out(0).codes) {

@@ -109,12 +109,14 @@ expectations scale(const call& c) {
   const double rounded = c.sum().numbers.round(factor);
   const double off = factor != 0 ? std::fabs(rounded / factor - 1) : 0;
   const std::size_t n = x.values.size();
-  return map(c, n, [&](expectation& e, std::size_t i) {
+  expectations scaled = map(c, n, [&](expectation& e, std::size_t i) {
     const long double v = static_cast<long double>(x.values[i]) * static_cast<long double>(factor);
     const double size = std::fabs(static_cast<double>(v));
     e.set(i, v, c.rounds_twice(0) ? step_variance(c.sum(), static_cast<double>(v)) : 0);
     if (off > 0) e.allow(i, off * size + c.sum().numbers.smallest());
   });
+  scaled[0].know_factor("the factor", factor);
+  return scaled;
 }
 
 expectations square_root(const call& c) {
@@ -133,6 +135,7 @@ expectations silu(const call& c) {
     return map(c, x.values.size(), [&](expectation& e, std::size_t i) {
       const R v = static_cast<R>(x.values[i]), y = v * sigmoid(v);
       e.set(i, y, square(c.rho() * static_cast<double>(y)) * (4 + square(x.values[i])));
+      e.allow(i, c.tiny() * std::fabs(x.values[i]));
     });
   });
 }
@@ -147,6 +150,7 @@ expectations silu_gradient(const call& c) {
       e.set(i, g * s * (1 + v * rest),
             square(c.rho() * static_cast<double>(g * s)) *
                 (4 + square(static_cast<double>(v * rest)) * 4 + square(x.values[i])));
+      e.allow(i, c.tiny() * std::fabs(dy.values[i]) * (1 + std::fabs(x.values[i])));
     });
   });
 }
@@ -191,6 +195,7 @@ expectations swiglu(const call& c) {
     return map(c, gate.values.size(), [&](expectation& e, std::size_t i) {
       const R v = static_cast<R>(gate.values[i]), y = v * sigmoid(v) * static_cast<R>(up.values[i]);
       e.set(i, y, square(c.rho() * static_cast<double>(y)) * (5 + square(gate.values[i])));
+      e.allow(i, c.tiny() * std::fabs(gate.values[i] * up.values[i]));
     });
   });
 }
@@ -210,6 +215,9 @@ expectations swiglu_gradient(const call& c) {
                square(c.rho() * static_cast<double>(g * u * s)) *
                    (5 + square(static_cast<double>(v * rest)) * 5 + square(gate.values[i])));
       const R du = g * v * s;
+      const double lost = c.tiny() * std::fabs(dy.values[i]);
+      e[0].allow(i, lost * std::fabs(up.values[i]) * (1 + std::fabs(gate.values[i])));
+      e[1].allow(i, lost * std::fabs(gate.values[i]));
       e[1].set(i, du, square(c.rho() * static_cast<double>(du)) * (5 + square(gate.values[i])));
     }
     return e;

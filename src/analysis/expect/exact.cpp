@@ -63,7 +63,23 @@ expectations mask(const call& c) {
     if (c.reads(2)) visible = visible && c.read(1).values[i % c.read(1).values.size()] != 0;
     if (!visible) values[i] = stored_fill;
   }
-  return moved(std::move(values), keeps_values(x, c.write(0)));
+  expectations e = moved(std::move(values), keeps_values(x, c.write(0)));
+  e[0].review = [&c, columns, stored_fill](const expectation& honest, judgement& j) {
+    // A row that the mask leaves something of, and the output nothing.
+    const auto hidden = [&](double v) { return v == stored_fill || v == c.scalar("fill", stored_fill); };
+    std::int64_t lost = 0;
+    const std::vector<double>& y = c.write(0).values;
+    for (std::size_t row = 0; row < y.size() && j.v == verdict::beyond; row += columns) {
+      const auto first = static_cast<std::ptrdiff_t>(row), last = static_cast<std::ptrdiff_t>(row + columns);
+      lost += std::all_of(y.begin() + first, y.begin() + last, hidden) &&
+              !std::all_of(honest.exact.begin() + first, honest.exact.begin() + last, hidden);
+    }
+    if (lost == 0) return;
+    j.cause_hint = "fully-masked-row";
+    j.reason = "rows that see something are masked whole";
+    j.evidence.emplace_back("masked_rows", static_cast<double>(lost));
+  };
+  return e;
 }
 
 expectations amax(const call& c) {
@@ -139,7 +155,7 @@ expectations rope(const call& c) {
     const std::string name = name_of(t);
     const auto offer = [&](const char* what, const angle_form& form) {
       e[0].hypotheses.push_back({"unrepresentable-integer", std::string(what) + " were rounded to " + name,
-                                 [&c, form] { return rotated<double>(c, form).exact; }});
+                                 [&c, form](const expectation&) { return rotated<double>(c, form).exact; }});
     };
     angle_form form;
     form.positions = low;
@@ -156,7 +172,7 @@ expectations rope(const call& c) {
     form = {};
     form.frequencies = low;
     e[0].hypotheses.push_back({"constant-precision", "frequencies were rounded to " + name,
-                               [&c, form] { return rotated<double>(c, form).exact; }});
+                               [&c, form](const expectation&) { return rotated<double>(c, form).exact; }});
   }
   return e;
 }

@@ -7,14 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "analysis/expect/replay.hpp"
+
 namespace numdiff::analysis::expect {
+
+struct expectation;
 
 // A candidate explanation: the values an execution with this fault would have computed before its
 // output rounding. Evaluated only when the output is beyond its expectation.
 struct hypothesis {
-  std::string cause;                            // a name of the causes in docs/numerics.md
-  std::string form;                             // what was tried, for people
-  std::function<std::vector<double>()> values;  // one per output element
+  std::string cause;                                              // a name of the causes in docs/numerics.md
+  std::string form;                                               // what was tried, for people
+  std::function<std::vector<double>(const expectation&)> values;  // one per output element
 };
 
 // Why an element of the exact result is not finite.
@@ -29,6 +33,9 @@ struct expectation {
   std::vector<defect> defects;       // empty: all none
   std::vector<std::int64_t> judged;  // elements that were replayed; empty: all
   std::vector<hypothesis> hypotheses;
+  // What a kind knows beyond the elements (a scale that does not fit, a row that is gone): may change the
+  // answer.
+  std::function<void(const expectation&, judgement&)> review;
   double internal_limit = 6;    // multiples of the internal sigma that are still honest
   bool copies = false;          // values must be equal, not near
   double probe_ratio = 0;       // of random projections of what is not replayed
@@ -49,6 +56,19 @@ struct expectation {
   void allow(std::size_t i, double one_sided) {
     if (bound.empty()) bound.assign(exact.size(), 0);
     bound[i] = one_sided;
+  }
+  // The whole result times a factor: a known factor f was left out (1/f) or applied twice (f).
+  void try_factor(std::string cause, std::string form, double f) {
+    hypotheses.push_back({std::move(cause), std::move(form), [f](const expectation& honest) {
+                            std::vector<double> values = honest.exact;
+                            for (double& v : values) v *= f;
+                            return values;
+                          }});
+  }
+  void know_factor(const std::string& name, double f) {
+    if (f == 1 || f == 0) return;
+    try_factor("factor-missing", name + " was not applied", 1 / f);
+    try_factor("factor-repeated", name + " was applied twice", f);
   }
   void mark(std::size_t i, defect d) {
     if (defects.empty()) defects.assign(exact.size(), defect::none);

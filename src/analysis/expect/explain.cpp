@@ -14,10 +14,11 @@ std::string range_cause(const op_instance& op, defect why) {
   switch (why) {
     case defect::masked_row: return "fully-masked-row";
     case defect::accumulator_overflow: return "accumulator-overflow";
-    case defect::inner_overflow: return "op-overflow";
+    case defect::inner_overflow:
     case defect::inherited: return "";
     case defect::none: break;
   }
+  if (why == defect::inner_overflow && op.kind != "matmul") return "op-overflow";
   if (op.kind == "cast" || op.kind == "copy" || op.kind == "embedding") return "cast-overflow";
   const bool forward = op.row != nullptr && static_cast<phase>(op.row->phase) == phase::forward;
   const auto activation = [](const operand& x) {
@@ -95,7 +96,7 @@ void explain(const op_instance& op, const expectation& honest, const output_form
     offer("truncating-cast", "every element is cut toward zero", truncation(out, honest, format));
   }
   for (const hypothesis& h : honest.hypotheses) {
-    const std::vector<double> values = h.values();
+    const std::vector<double> values = h.values(honest);
     if (values.size() == honest.exact.size())
       offer(h.cause, h.form, fit_of(out, honest, format, values, format.mode));
   }

@@ -10,7 +10,7 @@ namespace {
 
 // Running sums over the judged elements.
 struct sums {
-  double error_sq = 0, rounding_var = 0, internal_var = 0, bound_sq = 0, var_sq = 0;
+  double error_sq = 0, rounding_var = 0, rounding_sq = 0, internal_var = 0, bound_sq = 0, var_sq = 0;
   double against = 0;  // sum of error * sign(value)
   double yv = 0, vv = 0, yy = 0;
   std::int64_t count = 0, over = 0, unequal = 0;
@@ -85,6 +85,10 @@ void take(const expectation& honest, const output_format& format, std::size_t i,
   s.error_sq += error * error;
   s.rounding_var += rounding_var;
   s.internal_var += internal;
+  if (!honest.copies && format.mode != rounding::stochastic) {
+    const double rounded = format.rounded(exact, i, format.mode) - exact - low;
+    s.rounding_sq += rounded * rounded;
+  }
   s.bound_sq += bound * bound;
   s.var_sq += var * var;
   s.against += exact < 0 ? -error : error;
@@ -112,7 +116,9 @@ void take(const expectation& honest, const output_format& format, std::size_t i,
 
 void conclude(const expectation& honest, const sums& s, judgement& j) {
   const double n = std::max<double>(1, static_cast<double>(s.count));
-  const double var = s.rounding_var + s.internal_var;
+  // Few distinct values share few rounding errors, which may lie above their mean.
+  const double rounding_var = std::max(s.rounding_var, s.rounding_sq);
+  const double var = rounding_var + s.internal_var;
   j.observed = std::sqrt(s.error_sq / n);
   j.expected = std::sqrt(var / n);
   j.effective_count = s.var_sq > 0 ? var * var / s.var_sq : 0;
@@ -121,7 +127,7 @@ void conclude(const expectation& honest, const sums& s, judgement& j) {
   const double floor = std::sqrt(s.bound_sq / n);
   if (var > 0) {
     j.ratio = j.observed / j.expected;
-    j.limit = std::sqrt((t * t * s.rounding_var + l * l * s.internal_var) / var) + floor / j.expected;
+    j.limit = std::sqrt((t * t * rounding_var + l * l * s.internal_var) / var) + floor / j.expected;
   } else {
     j.ratio = j.observed > floor ? HUGE_VAL : 0;
     j.limit = 1.3;
@@ -236,6 +242,7 @@ judgement judge(const op_instance& op, std::size_t write, const expectation& hon
     j.reason = s.unequal == 0 ? "equal to the replay" : "as its formats explain";
     explain_loss(op, honest, j);
   }
+  if (honest.review) honest.review(honest, j);
   return j;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 // One function per op kind: from the stored inputs to the expectation of every output.
+#include <cmath>
 #include <vector>
 
 #include "analysis/expect/accumulator.hpp"
@@ -24,6 +25,8 @@ class call {
   [[nodiscard]] const accumulator& sum() const noexcept { return sum_; }
   [[nodiscard]] double unit() const noexcept { return sum_.unit(); }  // of the op's inner arithmetic
   [[nodiscard]] double rho() const noexcept { return rho_factor * sum_.unit(); }
+  // Below this an exponential of the op's inner format may be subnormal or zero.
+  [[nodiscard]] double tiny() const noexcept { return 4 * std::ldexp(1.0, sum_.numbers.min_exponent); }
   [[nodiscard]] bool wide() const noexcept { return wide_; }  // FP64 results: replay in long double
   // True when the inner result is rounded once more on its way to this output.
   [[nodiscard]] bool rounds_twice(std::size_t write) const noexcept;

@@ -180,7 +180,15 @@ expectations matmul(const call& c) {
     e[0].probe_limit = probed.limit;
     e[0].probe_row = probed.row;
   }
-  e[0].hypotheses = product_hypotheses(c, p, e[0]);
+  e[0].hypotheses = product_hypotheses(c, p);
+  e[0].know_factor("alpha", p.alpha);
+  if (p.alpha != 1 && p.addend == nullptr) {
+    // Stored before it is scaled, the product may leave the output's range.
+    const double largest = grid_of(p.c->type).maximum;
+    for (std::size_t i = 0; i < e[0].exact.size() && p.c->scales.empty(); ++i) {
+      if (std::fabs(e[0].exact[i] / p.alpha) > largest) e[0].mark(i, defect::inner_overflow);
+    }
+  }
   return e;
 }
 

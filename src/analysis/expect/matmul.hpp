@@ -40,7 +40,6 @@ struct probe_result {
 [[nodiscard]] probe_result probe(const call& c, const product& p);
 
 // What a faulty product would have computed, on the judged elements; NaN elsewhere.
-[[nodiscard]] std::vector<hypothesis> product_hypotheses(const call& c, const product& p,
-                                                         const expectation& honest);
+[[nodiscard]] std::vector<hypothesis> product_hypotheses(const call& c, const product& p);
 
 }  // namespace numdiff::analysis::expect

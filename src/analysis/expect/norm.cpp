@@ -1,5 +1,7 @@
 // rms_norm, layer_norm and their gradients, over rows of the last dimension.
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "analysis/expect/kinds.hpp"
 
@@ -54,9 +56,34 @@ struct rows {
   }
 };
 
+// Mean and variance of a row as a faulty op forms them.
+struct moments {
+  double mean, variance;
+};
+using moments_of = std::function<moments(const double* row, std::size_t n)>;
+
+// E[x^2] - E[x]^2 in the given arithmetic, added up in order.
+moments by_difference(const double* x, std::size_t n, const grid& g) {
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    sum = g.round(sum + x[i]);
+    squares = g.round(squares + x[i] * x[i]);
+  }
+  const double mean = g.round(sum / static_cast<double>(n));
+  return {mean, std::max(0.0, g.round(g.round(squares / static_cast<double>(n)) - g.round(mean * mean)))};
+}
+
+// Two passes in the given arithmetic; the mean of squares alone when not centred.
+moments by_passes(const double* x, std::size_t n, const grid& g, bool centred) {
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < n && centred; ++i) sum = g.round(sum + x[i]);
+  const double mean = g.round(sum / static_cast<double>(n));
+  for (std::size_t i = 0; i < n; ++i) squares = g.round(squares + (x[i] - mean) * (x[i] - mean));
+  return {mean, g.round(squares / static_cast<double>(n))};
+}
+
 template <class R>
-expectation normalised(const call& c, bool centred, const double* beta,
-                       double (*variance_of)(const double*, std::size_t, const grid&)) {
+expectation normalised(const call& c, bool centred, const double* beta, const moments_of& replaced) {
   const tensor &x = c.read(0), &gamma = c.read(1);
   const rows r(x);
   require(gamma.values.size() == r.length, "a weight of another length than the rows");
@@ -66,9 +93,11 @@ expectation normalised(const call& c, bool centred, const double* beta,
   for (std::size_t t = 0; t < r.count; ++t) {
     const double* row = x.values.data() + t * r.length;
     row_statistics<R> s(c, row, r.length, eps, centred);
-    if (variance_of != nullptr)
-      s.inverse =
-          1 / std::sqrt(static_cast<R>(variance_of(row, r.length, c.sum().numbers)) + static_cast<R>(eps));
+    if (replaced) {
+      const moments m = replaced(row, r.length);
+      s.mean = static_cast<R>(m.mean);
+      s.inverse = 1 / std::sqrt(static_cast<R>(m.variance) + static_cast<R>(eps));
+    }
     for (std::size_t i = 0; i < r.length; ++i) {
       const std::size_t at = t * r.length + i;
       const R scaled = (static_cast<R>(row[i]) - s.mean) * s.inverse * static_cast<R>(gamma.values[i]);
@@ -86,24 +115,13 @@ expectation normalised(const call& c, bool centred, const double* beta,
   return e;
 }
 
-// E[x^2] - E[x]^2 in the given arithmetic, added up in order.
-double variance_by_difference(const double* x, std::size_t n, const grid& g) {
-  double sum = 0, squares = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    sum = g.round(sum + x[i]);
-    squares = g.round(squares + g.round(x[i] * x[i]));
-  }
-  const double mean = g.round(sum / static_cast<double>(n));
-  return g.round(g.round(squares / static_cast<double>(n)) - g.round(mean * mean));
-}
-
 template <class R>
 expectations norm(const call& c, bool centred) {
   const double* beta = centred ? c.read(2).values.data() : nullptr;
   if (centred)
     require(c.read(2).values.size() == c.read(1).values.size(), "a bias of another length than the weight");
   expectations e(1);
-  e[0] = normalised<R>(c, centred, beta, nullptr);
+  e[0] = normalised<R>(c, centred, beta, {});
   return e;
 }
 
@@ -177,15 +195,40 @@ expectations norm_gradient(const call& c, bool centred) {
 
 }  // namespace
 
+namespace {
+
+void offer_statistics(const call& c, bool centred, expectation& e) {
+  const auto offer = [&](std::string form, moments_of m) {
+    e.hypotheses.push_back(
+        {"cancellation", std::move(form), [&c, centred, m = std::move(m)](const expectation&) {
+           return normalised<double>(c, centred, centred ? c.read(2).values.data() : nullptr, m).exact;
+         }});
+  };
+  for (const dtype t : {dtype::f32, dtype::bf16, dtype::f16}) {
+    const grid g = grid_of(t);
+    if (g.precision > c.sum().numbers.precision) continue;
+    const std::string name = name_of(t);
+    if (centred) {
+      offer("the variance was formed as E[x^2] - E[x]^2 in " + name,
+            [g](const double* x, std::size_t n) { return by_difference(x, n, g); });
+    }
+    if (g.precision == c.sum().numbers.precision) continue;
+    offer("the row's statistics were summed in " + name,
+          [g, centred](const double* x, std::size_t n) { return by_passes(x, n, g, centred); });
+  }
+}
+
+}  // namespace
+
 expectations rms_norm(const call& c) {
-  return in_precision_of(c, [&]<class R>() { return norm<R>(c, false); });
+  expectations e = in_precision_of(c, [&]<class R>() { return norm<R>(c, false); });
+  offer_statistics(c, false, e[0]);
+  return e;
 }
 
 expectations layer_norm(const call& c) {
   expectations e = in_precision_of(c, [&]<class R>() { return norm<R>(c, true); });
-  e[0].hypotheses.push_back(
-      {"cancellation", "the variance was formed as E[x^2] - E[x]^2",
-       [&c] { return normalised<double>(c, true, c.read(2).values.data(), variance_by_difference).exact; }});
+  offer_statistics(c, true, e[0]);
   return e;
 }
 

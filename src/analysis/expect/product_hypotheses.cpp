@@ -60,11 +60,12 @@ double from_parts(dtype t, std::size_t parts, const double* a, const double* b, 
 
 }  // namespace
 
-std::vector<hypothesis> product_hypotheses(const call& c, const product& p, const expectation& honest) {
+std::vector<hypothesis> product_hypotheses(const call& c, const product& p) {
   std::vector<hypothesis> all;
   const auto offer = [&](const char* cause, std::string form, dot f) {
-    all.push_back({cause, std::move(form),
-                   [&p_copy = honest, p, f = std::move(f)] { return on_some(p, p_copy.judged, f); }});
+    all.push_back({cause, std::move(form), [p, f = std::move(f)](const expectation& honest) {
+                     return on_some(p, honest.judged, f);
+                   }});
   };
   const int held = std::max(grid_of(p.a->type).precision, grid_of(p.b->type).precision);
   struct reduced {

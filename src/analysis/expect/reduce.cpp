@@ -100,6 +100,7 @@ expectations clip_by_norm(const call& c) {
     if (clips) e[0].allow(i, 2 * c.unit() * magnitude);
   }
   e[0].copies = !clips && c.write(0).type == x.type;
+  if (clips) e[0].know_factor("the clipping factor", static_cast<double>(factor));
   return e;
 }
 

@@ -71,7 +71,7 @@ expectations softmax(const call& c) {
         const R p = std::exp(z - s.top) / s.total;
         const auto size = static_cast<double>(p);
         e[0].set(at, p, std::isinf(z) ? 0 : square(size) * s.relative(c.rho(), static_cast<double>(z)));
-        if (s.sum_bound > 0) e[0].allow(at, size * s.sum_bound);
+        e[0].allow(at, size * s.sum_bound + c.tiny());
         if (!e[0].rounding.empty()) {
           // A probability that rounds to one is off by its distance from it and not by chance.
           e[0].rounding[at] =
@@ -110,6 +110,7 @@ expectations softmax_gradient(const call& c) {
         if (dot.bound() > 0) e[0].allow(i, weight * dot.bound());
       }
     }
+    e[0].know_factor("the scale", static_cast<double>(scale));
     return e;
   });
 }
@@ -160,6 +161,7 @@ expectations cross_entropy(const call& c) {
         0, sum.value() / count,
         (variance + sum.variance()) / square(n) + square(c.rho() * static_cast<double>(sum.value()) / n));
     if (sum.bound() + bound > 0) e[0].allow(0, (sum.bound() + bound) / n);
+    e[0].know_factor("the division by the count", 1 / n);
     return e;
   });
 }
@@ -187,8 +189,14 @@ expectations cross_entropy_gradient(const call& c) {
         const auto size = static_cast<double>(p), f = std::fabs(static_cast<double>(factor));
         e[0].set(at, v,
                  square(f * size) * s.relative(c.rho(), x[i]) + square(c.rho() * static_cast<double>(v)) * 3);
-        if (s.sum_bound > 0) e[0].allow(at, f * size * s.sum_bound);
+        e[0].allow(at, f * (size * s.sum_bound + c.tiny()));
       }
+    }
+    e[0].know_factor("the division by the count", 1 / c.scalar("count"));
+    const double loss_scale = c.scalar("factor", 1);
+    if (loss_scale != 1 && loss_scale != 0) {
+      e[0].try_factor("loss-scale", "the loss scale was not applied", 1 / loss_scale);
+      e[0].try_factor("loss-scale", "the loss scale was applied twice", loss_scale);
     }
     return e;
   });
