@@ -169,7 +169,7 @@ struct numdiff_session_v1 {
   int64_t wait_ms;
   int32_t world_size, rank; /* -1 from the launcher */
   int32_t restart;
-  int32_t stream_sync; /* device captures are complete when the probe returns */
+  uint32_t reserved2;
 };
 
 struct numdiff_statistics_v1 {

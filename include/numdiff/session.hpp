@@ -24,7 +24,6 @@ struct session_options {
   std::uint64_t queue_bytes = std::uint64_t{64} << 20U;
   const char* config = nullptr;  // file of lines "key = value" with these names
   std::int32_t restart = 0;      // how often this run was resumed before
-  bool stream_sync = true;       // device captures are read before the probe returns
 };
 
 using statistics = numdiff_statistics_v1;
@@ -49,7 +48,6 @@ class session {
     raw.world_size = o.world_size;
     raw.rank = o.rank;
     raw.restart = o.restart;
-    raw.stream_sync = o.stream_sync ? 1 : 0;
     handle_ = numdiff_v1_session_open(&raw);
   }
   session(const session&) = delete;
