@@ -139,7 +139,11 @@ inline void manifest_of_numerics(session_state& s) {
   numeric("fp.flush_to_zero", (control & 0x8000U) != 0 ? "on" : "off");
   numeric("fp.denormals_are_zero", (control & 0x0040U) != 0 ? "on" : "off");
 #endif
-  numeric("compiler", __VERSION__);
+#if defined(__clang__)
+  numeric("compiler", "clang " __clang_version__);
+#else
+  numeric("compiler", "gcc " __VERSION__);
+#endif
   numeric("libraries", computing_libraries());
   for (const char* name : {"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_SCHEDULE", "MKL_NUM_THREADS", "MKL_CBWR",
                            "OPENBLAS_NUM_THREADS", "CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE",

@@ -37,7 +37,9 @@ inline const ::numdiff_sink_v1* load_sink(std::string& error) {
   } else {
     Dl_info self{};
     std::string beside;
-    if (dladdr(&numdiff_v1_active, &self) != 0 && self.dli_fname != nullptr) beside = self.dli_fname;
+    // Not an exported symbol: programs hold copies of those.
+    if (dladdr(reinterpret_cast<void*>(&load_sink), &self) != 0 && self.dli_fname != nullptr)
+      beside = self.dli_fname;
     beside.erase(beside.find_last_of('/') == std::string::npos ? 0 : beside.find_last_of('/') + 1);
     for (const std::string& candidate : {beside + name, beside + "numdiff/" + name}) {
       if (path.empty() && access(candidate.c_str(), R_OK) == 0) path = candidate;
