@@ -72,11 +72,27 @@ program_place place_in_program(const run_index& run, const logical_capture& c, b
           c.ordinal};
 }
 
+// How often captures of one place had a writer. The first step of a place is counted apart: weights
+// have no writer before the first update.
 struct habit {
-  std::uint32_t seen = 0, written = 0, moved = 0;
+  std::uint32_t seen = 0, written = 0, moved = 0, first_seen = 0, first_written = 0;
   std::int64_t first_step = 0;
   std::int32_t example = -1;  // a capture that wrote it
-  bool written_later = false;
+
+  [[nodiscard]] habit without(const habit& part) const {
+    habit rest = *this;
+    rest.seen -= part.seen;
+    rest.written -= part.written;
+    rest.moved -= part.moved;
+    rest.first_seen -= part.first_seen;
+    rest.first_written -= part.first_written;
+    return rest;
+  }
+  [[nodiscard]] bool usually_written() const { return seen >= 2 && written * 4 >= seen * 3; }
+  [[nodiscard]] bool written_at_first() const {
+    return first_seen >= 2 && first_written * 4 >= first_seen * 3;
+  }
+  [[nodiscard]] bool usually_in_place() const { return seen >= 2 && (written - moved) * 4 >= seen * 3; }
 };
 
 }  // namespace
@@ -145,20 +161,28 @@ void chain::link_rank(std::uint32_t rank) {
 
 void chain::find_gaps() {
   std::map<program_place, habit> exact, general;
-  const auto note = [&](habit& h, const read_flow& flow, std::int64_t step) {
-    if (h.seen++ == 0) h.first_step = step;
-    const bool linked = flow.from.origin >= origin::moved;
-    if (linked) ++h.written;
-    if (flow.from.origin == origin::moved) ++h.moved;
-    if (linked && step > h.first_step) h.written_later = true;
-    if (linked && h.example < 0) h.example = flow.from.from;
-  };
   const auto judged = [](const logical_capture& c) { return !c.written && c.role != role::scalar; };
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     const logical_capture& c = run_.captures()[i];
     if (!judged(c)) continue;
-    note(exact[place_in_program(run_, c, false)], flows_[i], run_.ops()[c.op].step);
-    note(general[place_in_program(run_, c, true)], flows_[i], run_.ops()[c.op].step);
+    const std::int64_t step = run_.ops()[c.op].step;
+    habit& here =
+        exact.try_emplace(place_in_program(run_, c, false), habit{.first_step = step}).first->second;
+    habit& like = general[place_in_program(run_, c, true)];
+    const bool linked = flows_[i].from.origin >= origin::moved;
+    if (step == here.first_step) {
+      for (habit* h : {&here, &like}) {
+        ++h->first_seen;
+        if (linked) ++h->first_written;
+      }
+    }
+    if (!linked && step == here.first_step) continue;
+    for (habit* h : {&here, &like}) {
+      ++h->seen;
+      if (linked) ++h->written;
+      if (flows_[i].from.origin == origin::moved) ++h->moved;
+      if (linked && h->example < 0) h->example = flows_[i].from.from;
+    }
   }
 
   std::unordered_map<std::uint64_t, std::pair<member, std::uint32_t>> bags_of_ranks;
@@ -186,23 +210,20 @@ void chain::find_gaps() {
     read_flow& flow = flows_[i];
     if (!judged(c) || flow.from.origin == origin::written) continue;
     const habit& here = exact[place_in_program(run_, c, false)];
-    const habit& like = general[place_in_program(run_, c, true)];
-    const bool usual = (here.seen >= 3 && here.written * 4 >= here.seen * 3) ||
-                       (like.seen >= 4 && like.written * 4 >= like.seen * 3);
-    const bool first = run_.ops()[c.op].step == here.first_step && (here.written_later || here.seen == 1);
-    if (flow.from.origin < origin::moved) {
-      if (!usual || first || flow.from.origin == origin::read) continue;
-      flow.gap = gap::no_writer;
+    const habit like = general[place_in_program(run_, c, true)].without(here);
+    if (flow.from.origin == origin::none) {
       for (const member& m : c.members) {
         if (run_.run().ranks[m.rank].rank != flow.world_rank) continue;
-        const std::int32_t other = holder(run_.capture_row_of(m), m.rank);
-        if (other >= 0) flow.gap = gap::foreign_rank;
+        flow.foreign = holder(run_.capture_row_of(m), m.rank) >= 0;
       }
-    } else {
-      const bool as_written = (here.seen >= 3 && (here.written - here.moved) * 4 >= here.seen * 3) ||
-                              (like.seen >= 4 && (like.written - like.moved) * 4 >= like.seen * 3);
-      if (!as_written) continue;
+      const bool first = run_.ops()[c.op].step == here.first_step;
+      if (first ? !like.written_at_first() : !here.usually_written() && !like.usually_written()) continue;
+      flow.gap = flow.foreign ? gap::foreign_rank : gap::no_writer;
+    } else if (flow.from.origin == origin::moved) {
+      if (!here.usually_in_place() && !like.usually_in_place()) continue;
       flow.gap = gap::rearranged;
+    } else {
+      continue;
     }
     flow.expected = here.example >= 0 ? here.example : like.example;
   }

@@ -33,7 +33,8 @@ struct read_flow {
   link from;  // weakest over ranks
   analysis::gap gap = analysis::gap::none;
   std::int32_t expected = -1;    // what wrote its like at another step or layer, index into captures()
-  std::int32_t world_rank = -1;  // the rank with the gap
+  std::int32_t world_rank = -1;  // the rank with the weakest origin
+  bool foreign = false;          // an earlier op of another rank wrote these numbers
 };
 
 class chain {
