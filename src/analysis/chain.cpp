@@ -72,10 +72,10 @@ program_place place_in_program(const run_index& run, const logical_capture& c, b
           c.ordinal};
 }
 
-// How often captures of one place had a writer. The first step of a place is counted apart: weights
-// have no writer before the first update.
+// How often captures of one place had a writer. The first step of a place does not count against it:
+// weights have no writer before the first update.
 struct habit {
-  std::uint32_t seen = 0, written = 0, moved = 0, first_seen = 0, first_written = 0;
+  std::uint32_t seen = 0, written = 0, moved = 0;
   std::int64_t first_step = 0;
   std::int32_t example = -1;  // a capture that wrote it
 
@@ -84,14 +84,9 @@ struct habit {
     rest.seen -= part.seen;
     rest.written -= part.written;
     rest.moved -= part.moved;
-    rest.first_seen -= part.first_seen;
-    rest.first_written -= part.first_written;
     return rest;
   }
   [[nodiscard]] bool usually_written() const { return seen >= 2 && written * 4 >= seen * 3; }
-  [[nodiscard]] bool written_at_first() const {
-    return first_seen >= 2 && first_written * 4 >= first_seen * 3;
-  }
   [[nodiscard]] bool usually_in_place() const { return seen >= 2 && (written - moved) * 4 >= seen * 3; }
 };
 
@@ -170,12 +165,6 @@ void chain::find_gaps() {
         exact.try_emplace(place_in_program(run_, c, false), habit{.first_step = step}).first->second;
     habit& like = general[place_in_program(run_, c, true)];
     const bool linked = flows_[i].from.origin >= origin::moved;
-    if (step == here.first_step) {
-      for (habit* h : {&here, &like}) {
-        ++h->first_seen;
-        if (linked) ++h->first_written;
-      }
-    }
     if (!linked && step == here.first_step) continue;
     for (habit* h : {&here, &like}) {
       ++h->seen;
@@ -216,8 +205,8 @@ void chain::find_gaps() {
         if (run_.run().ranks[m.rank].rank != flow.world_rank) continue;
         flow.foreign = holder(run_.capture_row_of(m), m.rank) >= 0;
       }
-      const bool first = run_.ops()[c.op].step == here.first_step;
-      if (first ? !like.written_at_first() : !here.usually_written() && !like.usually_written()) continue;
+      flow.first = run_.ops()[c.op].step == here.first_step;
+      if (flow.first || !here.usually_written()) continue;
       flow.gap = flow.foreign ? gap::foreign_rank : gap::no_writer;
     } else if (flow.from.origin == origin::moved) {
       if (!here.usually_in_place() && !like.usually_in_place()) continue;

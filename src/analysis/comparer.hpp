@@ -75,6 +75,7 @@ class comparer {
   // reads (judge_read.cpp)
   void judge_read(item& x, const op_pair& pair);
   source_state state_of_source(item& x, const op_pair& pair);
+  gap gap_of(std::int32_t capture, std::int32_t partner, side where) const;
   const merged_capture* partner_by_update(item& x, const op_pair& pair);
 
   // the answer (compare.cpp)
@@ -87,9 +88,10 @@ class comparer {
   symbols names_;
   judged_run reference_;
   judged_run test_;
-  std::map<update_key, std::int32_t> by_update_;                   // weights and states of the reference
-  bool diverged_ = false;                                          // an earlier tensor already differs
-  std::map<std::pair<std::int32_t, side>, source_state> sources_;  // by capture
+  std::map<update_key, std::int32_t> by_update_;       // weights and states of the reference
+  bool diverged_ = false;                              // an earlier tensor already differs
+  std::map<std::int32_t, source_state> sources_;       // by capture of the test
+  std::map<std::pair<std::int32_t, side>, gap> gaps_;  // by capture
   comparison result_;
   std::map<std::string, std::uint64_t> undecided_because_;
   benign rounding_, quantization_, order_;

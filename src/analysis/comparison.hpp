@@ -151,7 +151,7 @@ struct comparison {
 };
 
 struct options {
-  model::selection select;  // what to judge; producers outside it still explain what it reads
+  model::selection select = {};  // what to judge; producers outside it still explain what it reads
   std::size_t worst_rows = 20;
   bool strict = false;  // undecided captures make the result incomplete
 };

@@ -168,6 +168,8 @@ run_index::run_index(const model::run& run, symbols& names, const model::selecti
       capture.op = static_cast<std::uint32_t>(ops_.size());
       captures_.push_back(std::move(capture));
     }
+    if (!gathered.op.outside && (first_step_ < 0 || gathered.op.step < first_step_))
+      first_step_ = gathered.op.step;
     ops_.push_back(std::move(gathered.op));
   }
 }

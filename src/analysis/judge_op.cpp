@@ -239,9 +239,12 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
       e.scales_nonfinite += scales->nan + scales->infinite;
     }
   }
-  if (!c.written) e.gap = run.flow.of(at).gap;
+  if (const auto missing = gaps_.find({at, where}); missing != gaps_.end())
+    e.gap = missing->second;
+  else if (!c.written && !x.counted)
+    e.gap = run.flow.of(at).gap;
   if (is_test) {
-    const auto source = sources_.find({at, side::test});
+    const auto source = sources_.find(at);
     if (source != sources_.end()) e.source = source->second;
   }
   std::int64_t unwanted_reads = 0;
@@ -372,6 +375,12 @@ void comparer::find(std::vector<item>& items, const op_pair& pair, const local_r
 void comparer::judge(const op_pair& pair, std::uint64_t order) {
   std::vector<item> items = items_of(pair);
   const bool matched = pair.fate == fate::matched;
+  if (!pair.selected) {
+    for (const item& x : items) {
+      if (x.counted && x.any().written && !equal(*x.reference_merged, *x.test_merged)) diverged_ = true;
+    }
+    return;
+  }
   bool equal_writes = matched, any_write = false;
   for (item& x : items) {
     if (!x.counted) {
@@ -400,12 +409,10 @@ void comparer::judge(const op_pair& pair, std::uint64_t order) {
   note_losses(items, pair, test, order);
   for (const item& x : items) {
     const bool alone_fine = pair.fate != fate::auxiliary || (pair.test >= 0 ? test.done : reference.done);
-    if (pair.selected) {
-      count(x, pair);
-      if (!alone_fine) {
-        side_totals& s = pair.test >= 0 ? result_.totals.test : result_.totals.reference;
-        ++s.auxiliary_undecided;
-      }
+    count(x, pair);
+    if (!alone_fine) {
+      side_totals& s = pair.test >= 0 ? result_.totals.test : result_.totals.reference;
+      ++s.auxiliary_undecided;
     }
     if (x.counted && x.any().written && x.verdict != verdict::equal) diverged_ = true;
     if (pair.fate != fate::matched && x.any().written) diverged_ = diverged_ || pair.fate == fate::only_there;

@@ -126,6 +126,18 @@ source_state comparer::state_of_source(item& x, const op_pair& pair) {
   return source_state::differs;
 }
 
+// What is missing between a read and its writer: by the run's own habits, or because the other run's
+// counterpart has a writer. A run that was captured from a later step on has older tensors without one.
+gap comparer::gap_of(std::int32_t capture, std::int32_t partner, side where) const {
+  const judged_run& run = where == side::test ? test_ : reference_;
+  const judged_run& other = where == side::test ? reference_ : test_;
+  const read_flow& flow = run.flow.of(capture);
+  if (flow.gap != gap::none || flow.from.origin != origin::none) return flow.gap;
+  if (other.flow.of(partner).from.origin < origin::moved) return gap::none;
+  if (flow.first && run.index.first_step() > other.index.first_step()) return gap::none;
+  return flow.foreign ? gap::foreign_rank : gap::no_writer;
+}
+
 void comparer::judge_read(item& x, const op_pair& pair) {
   const auto test_at = static_cast<std::int32_t>(x.test - test_.index.captures().data());
   const auto reference_at = static_cast<std::int32_t>(x.reference - reference_.index.captures().data());
@@ -133,14 +145,16 @@ void comparer::judge_read(item& x, const op_pair& pair) {
     x.verdict = verdict::equal;
     return;
   }
-  const read_flow& flow = test_.flow.of(test_at);
-  const read_flow& other = reference_.flow.of(reference_at);
-  if (flow.gap != gap::none || other.gap != gap::none) {
+  const gap own = gap_of(test_at, reference_at, side::test);
+  const gap other = gap_of(reference_at, test_at, side::reference);
+  if (own != gap::none) gaps_[{test_at, side::test}] = own;
+  if (other != gap::none) gaps_[{reference_at, side::reference}] = other;
+  if (own != gap::none || other != gap::none) {
     x.verdict = verdict::beyond;
     x.reason = "changed between its writer and this op";
     return;
   }
-  if (flow.from.origin != origin::none) {
+  if (test_.flow.of(test_at).from.origin != origin::none) {
     // Its writer carries the judgement.
     x.verdict = verdict::within;
     if (x.reference_merged->nonfinite() != x.test_merged->nonfinite() &&
@@ -150,7 +164,7 @@ void comparer::judge_read(item& x, const op_pair& pair) {
     }
     return;
   }
-  sources_[{test_at, side::test}] = state_of_source(x, pair);
+  sources_[test_at] = state_of_source(x, pair);
 }
 
 }  // namespace numdiff::analysis

@@ -1,0 +1,240 @@
+#pragma once
+// Builds runs in memory, observed by the same pass that captures use.
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/run.hpp"
+#include "numdiff/convert.hpp"
+#include "numdiff/detail/runtime/observe.hpp"
+
+namespace numdiff::testing {
+
+// Payloads by dtype, in memory.
+class memory_payload : public model::payload_source {
+ public:
+  std::int64_t add(dtype type, const std::vector<std::byte>& bytes) {
+    std::vector<std::byte>& all = codes_[type];
+    const auto at = static_cast<std::int64_t>(all.size() / bytes_of(type));
+    all.insert(all.end(), bytes.begin(), bytes.end());
+    return at;
+  }
+  void read(dtype type, std::int64_t first, std::span<std::byte> out) const override {
+    std::memcpy(out.data(), codes_.at(type).data() + static_cast<std::size_t>(first) * bytes_of(type),
+                out.size());
+    ++reads;
+  }
+  mutable int reads = 0;
+
+ private:
+  std::map<dtype, std::vector<std::byte>> codes_;
+};
+
+// What one rank holds of a tensor: values of its view and where they lie.
+struct held {
+  std::vector<double> values;
+  dtype type = dtype::f32;
+  std::vector<std::int64_t> shape;          // empty: one dimension
+  std::vector<std::int64_t> begin, global;  // box; empty: rank-local
+  std::string mesh;                         // JSON list of axes
+  double pending_factor = 1;
+  rounding mode = rounding::nearest_even;
+};
+
+inline held whole(std::vector<double> values, dtype type = dtype::f32, std::vector<std::int64_t> shape = {}) {
+  return {std::move(values), type, std::move(shape), {}, {}, "", 1, rounding::nearest_even};
+}
+
+class rank_builder {
+ public:
+  rank_builder(model::rank_data& data, level l)
+      : data_(data), level_(l), payload_(std::make_shared<memory_payload>()) {
+    data_.payload = payload_;
+    data_.closed = true;
+  }
+
+  // Ops and captures belong to the op begun last.
+  model::op_row& op(std::int64_t step, const std::string& scope, const std::string& name,
+                    const std::string& kind, phase p = phase::forward) {
+    model::op_row row{};
+    row.seq = ++seq_;
+    row.step = step;
+    row.update = update;
+    row.micro_batch = -1;
+    row.m = row.n = row.k = row.batch = row.reduction_length = -1;
+    row.scope = text(scope);
+    row.name = text(name);
+    row.kind = text(kind);
+    row.phase = static_cast<std::uint16_t>(p);
+    row.input_dtype = row.accumulate_dtype = row.output_dtype = static_cast<std::uint16_t>(dtype::f32);
+    row.output_rounding = static_cast<std::uint16_t>(rounding::nearest_even);
+    data_.ops.push_back(row);
+    return data_.ops.back();
+  }
+  void outside() { outside_ = true; }
+
+  model::capture_row& capture(role r, const std::string& name, const held& what) {
+    std::vector<std::int64_t> shape = what.shape;
+    if (shape.empty() && what.values.size() != 1) shape = {static_cast<std::int64_t>(what.values.size())};
+    std::vector<std::byte> codes(what.values.size() * bytes_of(what.type));
+    cast_rule rule;
+    rule.round = what.mode;
+    encode(what.type, what.values.data(), codes.data(), what.values.size(), rule);
+    detail::observe_input in;
+    in.tensor.data = codes.data();
+    in.tensor.type = what.type;
+    in.tensor.rank = static_cast<std::uint32_t>(shape.size());
+    std::int64_t stride = 1;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      in.tensor.extent[d] = shape[d];
+      in.tensor.stride[d] = stride;
+      stride *= shape[d];
+    }
+    if (!what.global.empty()) {
+      in.map.is = detail::global_map::kind::box;
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        in.map.begin[d] = what.begin[d];
+        in.map.global_extent[d] = what.global[d];
+      }
+    }
+    in.level = level_;
+    detail::observation seen;
+    seen.row = {};
+    observe(in, seen);
+    model::capture_row row = seen.row;
+    row.seq = ++seq_;
+    row.op = outside_ || data_.ops.empty() ? 0 : data_.ops.back().seq;
+    row.name = text(name);
+    row.role = static_cast<std::uint16_t>(r);
+    row.dtype = static_cast<std::uint16_t>(what.type);
+    row.level = static_cast<std::uint16_t>(level_);
+    row.pending_factor = what.pending_factor;
+    row.payload = row.scale_payload = row.zero_point_payload = row.index_payload = -1;
+    row.sketch = row.histogram = -1;
+    if (seen.has_sketch) {
+      row.sketch = static_cast<std::int64_t>(data_.sketches.size());
+      auto& sketch = data_.sketches.emplace_back();
+      std::copy(std::begin(seen.sketch), std::end(seen.sketch), sketch.begin());
+    }
+    if (seen.has_values) row.payload = payload_->add(what.type, seen.values);
+    model::shape_row extents{};
+    extents.rank = in.tensor.rank;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      extents.extent[d] = in.tensor.extent[d];
+      extents.stride[d] = in.tensor.stride[d];
+    }
+    row.shape = static_cast<std::uint32_t>(data_.shapes.size());
+    data_.shapes.push_back(extents);
+    if (!what.mesh.empty()) row.placement = text(placement_text(what, shape));
+    data_.captures.push_back(row);
+    outside_ = false;
+    return data_.captures.back();
+  }
+
+  void input(const std::string& name, const held& what) { capture(role::input, name, what); }
+  void weight(const std::string& name, const held& what) { capture(role::weight, name, what); }
+  void output(const std::string& name, const held& what) { capture(role::output, name, what); }
+  void gradient(const std::string& name, const held& what) { capture(role::gradient, name, what); }
+  void scalar(const std::string& name, double value) {
+    capture(role::scalar, name, whole({value}, dtype::f64));
+  }
+
+  void collective(collective_operation operation, std::uint32_t size, reduction how = reduction::sum,
+                  dtype wire = dtype::f32) {
+    model::collective_row row{};
+    row.op = data_.ops.back().seq;
+    row.sequence = ++sequence_;
+    row.size = size;
+    row.communicator = text("tp");
+    row.operation = static_cast<std::uint16_t>(operation);
+    row.reduction = static_cast<std::uint16_t>(how);
+    row.wire_dtype = static_cast<std::uint16_t>(wire);
+    row.peer = -1;
+    data_.collectives.push_back(row);
+  }
+
+  void skip(std::int64_t step) {
+    model::event_row row{};
+    row.seq = ++seq_;
+    row.step = step;
+    row.kind = static_cast<std::uint16_t>(event_kind::skipped_step);
+    data_.events.push_back(row);
+  }
+
+  std::uint32_t text(const std::string& t) {
+    if (t.empty()) return 0;
+    const auto known = texts_.find(t);
+    if (known != texts_.end()) return known->second;
+    return texts_[t] = data_.strings.add(t);
+  }
+
+  [[nodiscard]] int reads() const { return payload_->reads; }
+
+  std::int64_t update = -1;
+
+ private:
+  static std::string placement_text(const held& what, const std::vector<std::int64_t>& shape) {
+    std::string json = "{\"mesh\":" + what.mesh + ",\"global\":[";
+    const auto& global = what.global.empty() ? shape : what.global;
+    for (std::size_t d = 0; d < global.size(); ++d) json += (d ? "," : "") + std::to_string(global[d]);
+    json += "],\"box\":[";
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const std::int64_t begin = what.begin.empty() ? 0 : what.begin[d];
+      json += std::string(d ? "," : "") + "[" + std::to_string(begin) + "," +
+              std::to_string(begin + shape[d]) + "]";
+    }
+    return json + "]}";
+  }
+
+  model::rank_data& data_;
+  level level_;
+  std::shared_ptr<memory_payload> payload_;
+  std::map<std::string, std::uint32_t> texts_;
+  std::uint64_t seq_ = 0, sequence_ = 0;
+  bool outside_ = false;
+};
+
+class run_builder {
+ public:
+  explicit run_builder(std::int32_t ranks = 1, level l = level::tensors) {
+    run_.run_id = "run";
+    run_.world_size = ranks;
+    run_.ranks.resize(static_cast<std::size_t>(ranks));
+    for (std::int32_t r = 0; r < ranks; ++r) {
+      run_.ranks[static_cast<std::size_t>(r)].rank = r;
+      builders_.push_back(std::make_unique<rank_builder>(run_.ranks[static_cast<std::size_t>(r)], l));
+    }
+  }
+  rank_builder& operator[](std::size_t rank) { return *builders_[rank]; }
+  rank_builder* operator->() { return builders_.front().get(); }
+  [[nodiscard]] model::run& run() { return run_; }
+
+ private:
+  model::run run_;
+  std::vector<std::unique_ptr<rank_builder>> builders_;
+};
+
+// Mesh axes for `held::mesh`.
+inline std::string axis(const std::string& name, int size, int at, const std::string& how, int dim = -1) {
+  return "{\"axis\":\"" + name + "\",\"size\":" + std::to_string(size) + ",\"at\":" + std::to_string(at) +
+         ",\"spread\":\"" + how + "\",\"dim\":" + std::to_string(dim) + "}";
+}
+
+// Reproducible numbers in (-1, 1), with 24-bit significands.
+inline std::vector<double> numbers(std::size_t n, std::uint64_t seed) {
+  std::vector<double> v(n);
+  std::uint64_t s = seed * 0x9e3779b97f4a7c15U + 1;
+  for (double& x : v) {
+    s ^= s >> 12;
+    s ^= s << 25;
+    s ^= s >> 27;
+    x = static_cast<double>(static_cast<std::int64_t>((s * 0x2545f4914f6cdd1dU) >> 40)) / (1 << 23) - 1;
+  }
+  return v;
+}
+
+}  // namespace numdiff::testing
