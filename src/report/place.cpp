@@ -34,16 +34,17 @@ std::string evidence_number(const std::string& name, double value) {
   return fmt::format("{:.4g}", value);
 }
 
-std::string evidence_text(const analysis::evidence_list& evidence) {
+std::string evidence_text(const analysis::evidence_list& evidence, const style& s) {
   std::string list;
+  std::size_t count = 0;
   for (const auto& [name, value] : evidence) {
-    if (value == 0) continue;
+    if (value == 0 || ++count > s.top) continue;
     std::string words = name;
     for (char& c : words)
       if (c == '_') c = ' ';
     append(list, words + " " + evidence_number(name, value));
   }
-  return list;
+  return count > s.top ? fmt::format("{} and {} more", list, count - s.top) : list;
 }
 
 std::string with_meaning(const std::string& name, const char* meaning) {
@@ -94,7 +95,7 @@ std::string finding_block(const analysis::finding& f, const style& s) {
   const std::string& subject = f.where.op.empty() ? f.where.tensor : f.where.op;
   if (!f.message.empty())
     out += labelled(s, "because", (subject.empty() ? "the run" : subject) + " " + f.message);
-  if (const std::string numbers = evidence_text(f.evidence); !numbers.empty())
+  if (const std::string numbers = evidence_text(f.evidence, s); !numbers.empty())
     out += labelled(s, "evidence", numbers);
   if (!f.control.empty()) out += labelled(s, "control", f.control);
   std::string rules = f.rule;

@@ -104,13 +104,13 @@ std::string information_lost(const comparison& c, const style& s) {
 
 std::string worst_ops(const comparison& c, const style& s) {
   if (c.worst.empty()) return {};
-  table t({{" ", align::left, false},
-           {"op : tensor", align::left, true},
-           {"step", align::left, false},
-           {"types", align::left, false},
-           {"rel. L2", align::right, false},
-           {"max ulp", align::right, false},
-           {"obs/exp", align::right, false}});
+  table t({{" "},
+           {"step"},
+           {"types"},
+           {"rel. L2", align::right},
+           {"max ulp", align::right},
+           {"obs/exp", align::right},
+           {"op : tensor", align::left, cut::front}});
   bool estimated = false;
   for (std::size_t i = 0; i < c.worst.size() && i < s.top; ++i) {
     const analysis::table_row& row = c.worst[i];
@@ -119,14 +119,14 @@ std::string worst_ops(const comparison& c, const style& s) {
       types = fmt::format("{}/{}", name_of(row.reference_dtype), types);
     const bool sketch = row.apart.from_sketch && !row.apart.from_values;
     estimated = estimated || sketch;
-    t.add({symbol(row.verdict), where_text(row.where), when(row.where), types,
-           (sketch ? "est " : "") + known(row.apart.relative_l2), known(row.apart.worst_ulp),
-           row.local_ratio > 0 ? rounded(row.local_ratio) : "-"});
+    t.add({symbol(row.verdict), when(row.where), types, known(row.apart.relative_l2) + (sketch ? "*" : ""),
+           known(row.apart.worst_ulp), row.local_ratio > 0 ? rounded(row.local_ratio) : "-",
+           where_text(row.where)});
   }
   std::string out = title(s, "Worst ops") + t.text(s) + residue(s, c.worst.size(), "");
   out +=
       paint(s, ink::faint, "  = equal  ~ within expectation  ! beyond  ? undecided  - not comparable") + '\n';
-  if (estimated) out += paint(s, ink::faint, "  est: estimated from sketches") + '\n';
+  if (estimated) out += paint(s, ink::faint, "  * estimated from sketches") + '\n';
   return out;
 }
 
@@ -171,8 +171,7 @@ std::string explained(const comparison& c, const style& s) {
 std::string totals(const comparison& c, const style& s) {
   const auto numbers = [](std::initializer_list<const char*> titles) {
     std::vector<column> columns;
-    for (const char* text : titles)
-      columns.push_back({text, *text == '\0' ? align::left : align::right, false});
+    for (const char* text : titles) columns.push_back({text, *text == '\0' ? align::left : align::right});
     return table(std::move(columns));
   };
   table sides = numbers({"", "all", "= matched", "+ auxiliary", "+ bridged", "+ only there", "+ dropped"});
@@ -203,7 +202,9 @@ std::string manifest(const comparison& c, const style& s) {
       if (d.klass == klass) shown.push_back(&d);
   hidden = c.manifest_differences.size() - shown.size();
   if (shown.empty()) return {};
-  table t({{"setting", align::left, true}, {"reference", align::left, true}, {"test", align::left, true}});
+  table t({{"setting", align::left, cut::middle},
+           {"reference", align::left, cut::middle},
+           {"test", align::left, cut::middle}});
   for (std::size_t i = 0; i < shown.size() && i < s.top; ++i) {
     const auto& d = *shown[i];
     t.add(

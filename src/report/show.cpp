@@ -14,13 +14,11 @@ namespace numdiff::report {
 
 namespace {
 
-// A pattern fits a whole path, its end from some '/' on, or the tensor's name alone.
-bool names(std::string_view pattern, const shown& item) {
-  if (pattern.empty() || model::matches(pattern, item.rank->strings[item.row->name])) return true;
-  const std::string_view path = item.path;
-  if (model::matches(pattern, path)) return true;
-  for (std::size_t at = path.find('/'); at != std::string_view::npos; at = path.find('/', at + 1))
-    if (model::matches(pattern, path.substr(at + 1))) return true;
+// A pattern fits a whole path, or its end from some '/' or '.' on.
+bool names(std::string_view pattern, std::string_view path) {
+  if (pattern.empty() || model::matches(pattern, path)) return true;
+  for (std::size_t at = 0; at < path.size(); ++at)
+    if ((path[at] == '/' || path[at] == '.') && model::matches(pattern, path.substr(at + 1))) return true;
   return false;
 }
 
@@ -48,7 +46,7 @@ std::string summary(const model::run& run, const style& s) {
 }
 
 std::string manifest_section(const model::rank_data& rank, const style& s) {
-  table t({{"key", align::left, true}, {"value", align::left, true}});
+  table t({{"key"}, {"value", align::left, cut::middle}});
   for (const auto& [key, entry] : rank.manifest) t.add({key, entry.value});
   return t.size() == 0 ? std::string() : '\n' + paint(s, ink::bold, "Manifest") + '\n' + t.text(s);
 }
@@ -64,10 +62,7 @@ std::string types_text(const model::op_row& op) {
 }
 
 std::string ops_section(const model::run& run, const model::selection& select, const style& s) {
-  table t({{"rank", align::right, false},
-           {"op", align::left, true},
-           {"kind", align::left, true},
-           {"types", align::left, false}});
+  table t({{"rank", align::right}, {"kind"}, {"types"}, {"op"}});
   std::size_t total = 0;
   for (const model::rank_data& rank : run.ranks) {
     if (!select.has_rank(rank.rank)) continue;
@@ -75,8 +70,8 @@ std::string ops_section(const model::run& run, const model::selection& select, c
     for (std::size_t i = 0; i < rank.ops.size(); ++i) {
       if (!select.has(rank, rank.ops[i])) continue;
       if (++total <= s.top)
-        t.add({fmt::format("{}", rank.rank), model::op_path(rank, rank.ops[i], calls[i]),
-               std::string(rank.strings[rank.ops[i].kind]), types_text(rank.ops[i])});
+        t.add({fmt::format("{}", rank.rank), std::string(rank.strings[rank.ops[i].kind]),
+               types_text(rank.ops[i]), model::op_path(rank, rank.ops[i], calls[i])});
     }
   }
   return '\n' + paint(s, ink::bold, fmt::format("Ops ({})", counted(total))) + '\n' +
@@ -84,17 +79,17 @@ std::string ops_section(const model::run& run, const model::selection& select, c
 }
 
 std::string captures_section(const std::vector<shown>& captures, const style& s) {
-  table t({{"rank", align::right, false},
-           {"tensor", align::left, true},
-           {"type", align::left, false},
-           {"shape", align::left, false},
-           {"amax", align::right, false},
-           {"nan+inf", align::right, false}});
+  table t({{"rank", align::right},
+           {"type"},
+           {"shape"},
+           {"amax", align::right},
+           {"nan+inf", align::right},
+           {"tensor"}});
   for (std::size_t i = 0; i < captures.size() && i < s.top; ++i) {
     const model::capture_row& row = *captures[i].row;
-    t.add({fmt::format("{}", captures[i].rank->rank), captures[i].path,
-           name_of(static_cast<dtype>(row.dtype)), shape_text(*captures[i].rank, row), rounded(row.amax),
-           counted(row.nan + row.positive_infinity + row.negative_infinity)});
+    t.add({fmt::format("{}", captures[i].rank->rank), name_of(static_cast<dtype>(row.dtype)),
+           shape_text(*captures[i].rank, row), rounded(row.amax),
+           counted(row.nan + row.positive_infinity + row.negative_infinity), captures[i].path});
   }
   return '\n' + paint(s, ink::bold, fmt::format("Captures ({})", counted(captures.size()))) + '\n' +
          (captures.empty() ? std::string() : t.text(s)) + residue(s, captures.size(), "");
@@ -114,7 +109,7 @@ std::vector<shown> select_captures(const model::run& run, const model::selection
       shown item{&rank, &row, at < rank.ops.size() ? &rank.ops[at] : nullptr, {}};
       if (item.op != nullptr ? !select.has(rank, *item.op) : !whole) continue;
       item.path = model::tensor_path(rank, row, calls);
-      if (names(tensor, item)) list.push_back(std::move(item));
+      if (names(tensor, item.path)) list.push_back(std::move(item));
     }
   }
   return list;

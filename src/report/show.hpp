@@ -20,7 +20,7 @@ struct shown {
 };
 
 // The captures of a selection, by rank and program order. `tensor` is "" for all, or a pattern for a
-// path, the end of a path that begins at a '/', or a tensor's name.
+// path or for the end of one that begins behind a '/' or '.'.
 std::vector<shown> select_captures(const model::run& run, const model::selection& select,
                                    std::string_view tensor);
 

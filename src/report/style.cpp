@@ -59,4 +59,9 @@ std::string shortened(std::string_view text, std::size_t columns) {
   return fmt::format("{}..{}", text.substr(0, front), text.substr(text.size() - back));
 }
 
+std::string shortened_front(std::string_view text, std::size_t columns) {
+  if (text.size() <= columns || columns <= 2) return std::string(text.substr(0, columns));
+  return fmt::format("..{}", text.substr(text.size() - (columns - 2)));
+}
+
 }  // namespace numdiff::report

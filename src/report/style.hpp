@@ -26,5 +26,7 @@ std::string residue(const style& s, std::size_t total, std::string_view what);
 
 // `text` cut in the middle to `columns`, so that beginning and end stay readable.
 std::string shortened(std::string_view text, std::size_t columns);
+// `text` cut at the front to `columns`, for places, whose end says most.
+std::string shortened_front(std::string_view text, std::size_t columns);
 
 }  // namespace numdiff::report

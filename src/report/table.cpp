@@ -10,16 +10,16 @@ namespace {
 
 constexpr std::size_t indent = 2;
 constexpr std::size_t gap = 2;
-constexpr std::size_t narrowest = 10;  // a flexible column is not cut below this
+constexpr std::size_t narrowest = 10;  // no column is cut below this
 
-// Takes columns from the widest flexible column until the table fits or nothing can give.
+// Takes columns from the widest column that may be cut until the table fits or nothing can give.
 void fit(std::vector<std::size_t>& widths, const std::vector<column>& columns, std::size_t width) {
   for (;;) {
     std::size_t total = indent + gap * (widths.size() - 1);
     std::size_t widest = widths.size();
     for (std::size_t c = 0; c < widths.size(); ++c) {
       total += widths[c];
-      if (columns[c].flexible && widths[c] > narrowest &&
+      if (columns[c].cut != cut::never && widths[c] > narrowest &&
           (widest == widths.size() || widths[c] > widths[widest]))
         widest = c;
     }
@@ -46,7 +46,8 @@ std::string table::text(const style& s) const {
   const auto line = [&](const auto& cell) {
     std::string out(indent, ' ');
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      const std::string text = shortened(cell(c), widths[c]);
+      const std::string text =
+          columns_[c].cut == cut::front ? shortened_front(cell(c), widths[c]) : shortened(cell(c), widths[c]);
       const bool left = columns_[c].side == align::left;
       out += left ? fmt::format("{:<{}}", text, widths[c]) : fmt::format("{:>{}}", text, widths[c]);
       if (c + 1 < columns_.size()) out.append(gap, ' ');

@@ -1,5 +1,5 @@
 #pragma once
-// A table of text columns that fits the width of the style: the widest flexible column is shortened.
+// A table of text columns that fits the width of the style: columns that may be cut are.
 #include <string>
 #include <vector>
 
@@ -8,11 +8,12 @@
 namespace numdiff::report {
 
 enum class align { left, right };
+enum class cut { never, middle, front };  // what a cell may lose to make the table fit
 
 struct column {
   std::string title;
   align side = align::left;
-  bool flexible = false;  // may be shortened in the middle to make the table fit
+  report::cut cut = cut::never;
 };
 
 class table {

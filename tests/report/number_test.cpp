@@ -49,13 +49,18 @@ TEST_CASE("text is shortened in the middle and wrapped at words") {
 TEST_CASE("a table gives way in its flexible column") {
   report::style s;
   s.width = 30;
-  report::table t({{"name", report::align::left, true}, {"n", report::align::right, false}});
+  report::table t({{"name", report::align::left, report::cut::middle}, {"n", report::align::right}});
   t.add({"a.very.long.name.that.does.not.fit.at.all", "12"});
   t.add({"b", "3"});
   CHECK(t.text(s) ==
         "  name                       n\n"
         "  a.very.long...fit.at.all  12\n"
         "  b                          3\n");
+  report::table places({{"n"}, {"op", report::align::left, report::cut::front}});
+  places.add({"12", "decoder.layer.11.attn / scores : y"});
+  CHECK(places.text(s) ==
+        "  n   op\n"
+        "  12  ..r.11.attn / scores : y\n");
 }
 
 TEST_CASE("names have meanings") {

@@ -77,6 +77,7 @@ TEST_CASE("a tensor is named by path, by the end of its path, or by name") {
   CHECK(report::select_captures(run, {}, "output.y").size() == 2);
   CHECK(report::select_captures(run, {}, "y").size() == 2);
   CHECK(report::select_captures(run, {}, "").size() == 2);
+  CHECK(report::select_captures(run, {}, "0/fc.*").size() == 2);
   CHECK(report::select_captures(run, {}, "put.y").empty());
   model::selection select;
   select.steps = model::parse_steps("1");
@@ -93,7 +94,7 @@ TEST_CASE("a run shows manifest, ops and captures, bounded") {
   CHECK(has(text, "rank 0: 2 ops, 2 captures, closed properly"));
   CHECK(has(text, "seed"));
   CHECK(has(text, "Ops (2)"));
-  CHECK(has(text, "/step_0/layer.0/fc.0.forward  matmul  bf16>f32>bf16"));
+  CHECK(has(text, "     0  matmul  bf16>f32>bf16  /step_0/layer.0/fc.0.forward\n"));
   CHECK_FALSE(has(text, "/step_1/"));
   CHECK(has(text, "Captures (2)"));
   CHECK(has(text, "  and 1 more\n"));

@@ -159,7 +159,7 @@ arguments parse(int argc, const char* const* argv) {
   CLI::App* show = app.add_subcommand("show", "show what is in a run, or one tensor of it");
   show->footer(show_examples);
   show->add_option("run", raw.run, "run file")->type_name("RUN")->required();
-  show->add_option("tensor", args.tensor, "path of a tensor, its end from a '/' on, or a name")
+  show->add_option("tensor", args.tensor, "path of a tensor, or its end from a '/' or '.' on")
       ->type_name("TENSOR");
   add_selection(*show, args, raw);
   add_output(*show, args, raw);
