@@ -14,8 +14,8 @@ std::string range_cause(const op_instance& op, defect why) {
   switch (why) {
     case defect::masked_row: return "fully-masked-row";
     case defect::accumulator_overflow: return "accumulator-overflow";
-    case defect::inner_overflow:
     case defect::inherited: return "";
+    case defect::inner_overflow:
     case defect::none: break;
   }
   if (why == defect::inner_overflow && op.kind != "matmul") return "op-overflow";
@@ -48,7 +48,7 @@ fit fit_of(const operand& out, const expectation& honest, const output_format& f
            const std::vector<double>& candidate, rounding mode) {
   fit f;
   double rest = 0, expected = 0;
-  std::int64_t n = 0, same = 0;
+  std::int64_t same = 0;
   const std::size_t judged = honest.judged.empty() ? honest.exact.size() : honest.judged.size();
   for (std::size_t k = 0; k < judged; ++k) {
     const std::size_t i = honest.judged.empty() ? k : static_cast<std::size_t>(honest.judged[k]);
@@ -56,10 +56,12 @@ fit fit_of(const operand& out, const expectation& honest, const output_format& f
     if (!std::isfinite(stored) || !std::isfinite(honest.exact[i]) || !std::isfinite(candidate[i])) continue;
     const double as_candidate = format.rounded(candidate[i], i, mode);
     const double as_honest = format.rounded(honest.exact[i], i, format.mode);
-    const double blur = honest.internal_limit * std::sqrt(honest.variance[i]) + 1e-3 * format.ulp(stored, i);
+    // The errors inside the op grow with the candidate.
+    const double grown = honest.exact[i] != 0 ? std::max(1.0, std::fabs(candidate[i] / honest.exact[i])) : 1;
+    const double internal = honest.variance[i] * grown * grown;
+    const double blur = honest.internal_limit * std::sqrt(internal) + 1e-3 * format.ulp(stored, i);
     rest += (stored - as_candidate) * (stored - as_candidate);
-    expected += honest.variance[i] + format.variance(honest.exact[i], i);
-    ++n;
+    expected += internal + std::max(format.variance(candidate[i], i), format.variance(honest.exact[i], i));
     if (std::fabs(as_candidate - as_honest) > 3 * blur) {
       ++f.apart;
       if (std::fabs(stored - as_candidate) <= blur) ++same;

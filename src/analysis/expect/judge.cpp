@@ -50,11 +50,9 @@ bool settle_range(const expectation& honest, const output_format& format, std::s
   if (!std::isfinite(stored)) {
     if (fits && d == defect::none && !may_overflow) {
       ++j.nonfinite_created;
-      if (j.worst_index < 0) j.worst_index = static_cast<std::int64_t>(i);
     } else {
       ++j.nonfinite_replayed;
       if (d != defect::none && fits) why = d;
-      if (j.worst_index < 0) j.worst_index = static_cast<std::int64_t>(i);
     }
     return true;
   }
@@ -192,15 +190,20 @@ judgement judge(const op_instance& op, std::size_t write, const expectation& hon
   const std::size_t judged = honest.judged.empty() ? honest.exact.size() : honest.judged.size();
   const double reach = reach_of(honest.exact.size());
   sums s;
-  std::int64_t inherited = 0, hidden = 0;
+  std::int64_t inherited = 0, hidden = 0, first_out = -1;
   defect why = defect::none;
   for (std::size_t k = 0; k < judged; ++k) {
     const std::size_t i = honest.judged.empty() ? k : static_cast<std::size_t>(honest.judged[k]);
     const double stored = out.value.values[i];
-    if (!settle_range(honest, format, i, stored, j, inherited, hidden, why))
+    const std::int64_t before = j.nonfinite_created + j.nonfinite_replayed + hidden;
+    if (!settle_range(honest, format, i, stored, j, inherited, hidden, why)) {
       take(honest, format, i, stored, reach, j, s);
+    } else if (first_out < 0 && j.nonfinite_created + j.nonfinite_replayed + hidden > before) {
+      first_out = static_cast<std::int64_t>(i);
+    }
   }
   conclude(honest, s, j);
+  if (first_out >= 0) j.worst_index = first_out;
   const bool size_over = j.ratio > j.limit && j.observed > 0;
   const bool probe_over =
       honest.probe_limit > 0 && (honest.probe_ratio > honest.probe_limit || honest.probe_row >= 0);

@@ -27,8 +27,10 @@ TEST_CASE("an honest op of any kind is within its expectation") {
                              width = 2 * random.between(2, round == 5 ? 200 : 32);
           const execution e = honest(kind, random, f, spread, rows, width);
           const replayed r = e.replay();
-          INFO(std::string(kind) << " " << std::string(name_of(f.in)) << " " << std::string(name_of(f.accumulate)) << " " << std::string(name_of(f.out))
-                    << " spread " << static_cast<int>(spread) << " rows " << rows << " width " << width);
+          INFO(std::string(kind) << " " << std::string(name_of(f.in)) << " "
+                                 << std::string(name_of(f.accumulate)) << " " << std::string(name_of(f.out))
+                                 << " spread " << static_cast<int>(spread) << " rows " << rows << " width "
+                                 << width);
           REQUIRE_MESSAGE(r.done, r.why_not);
           for (const judgement& j : r.outputs) {
             INFO("write " << j.write << ": " << j.ratio << " of " << j.limit << ", n " << j.effective_count
