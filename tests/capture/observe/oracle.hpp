@@ -1,5 +1,6 @@
 #pragma once
 // What an observation should be, element by element, with wide arithmetic and none of the pass's code.
+#include <algorithm>
 #include <array>
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
@@ -168,12 +169,6 @@ inline std::vector<element> elements(const detail::observe_input& in) {
   return all;
 }
 
-inline int floor_log2(const wide& x) {
-  int e = 0;
-  frexp(x, &e);
-  return e - 1;
-}
-
 inline result reference(const detail::observe_input& in) {
   const dtype p = part_type(in.tensor.type);
   const numdiff::format f = numdiff::format_of(p);
@@ -206,7 +201,7 @@ inline result reference(const detail::observe_input& in) {
     r.maximum = std::fmax(r.maximum, e.value);
     if (magnitude > 0 && (r.smallest == 0 || magnitude < r.smallest)) r.smallest = magnitude;
     if (magnitude > 0 && !in.scaling.scales) ++r.octaves[numdiff::octave(p, e.code)];
-    if (magnitude > 0 && in.scaling.scales) ++r.octaves[floor_log2(wide(magnitude))];
+    if (magnitude > 0 && in.scaling.scales) ++r.octaves[std::ilogb(magnitude)];
     if (in.scaling.scales) group_amax[e.group] = std::fmax(group_amax[e.group], magnitude);
     if (drops_maximum && (k == number_class::plus_maximum || k == number_class::minus_maximum)) continue;
     wide x = e.value;
@@ -222,7 +217,9 @@ inline result reference(const detail::observe_input& in) {
   if (in.scaling.scales) {
     for (const element& e : all) {
       if (!e.visible || !std::isfinite(e.value) || e.value == 0) continue;
-      ++r.relative[floor_log2(wide(std::fabs(e.value)) / wide(group_amax[e.group]))];
+      // 64 bits of significand: no quotient of doubles rounds up to a power of two.
+      const long double ratio = static_cast<long double>(std::fabs(e.value)) / group_amax[e.group];
+      ++r.relative[std::max(std::ilogb(ratio), -1074)];
     }
   }
   return r;

@@ -463,8 +463,7 @@ class observe_pass {
     if (in_.scaling.zero_points) x -= zero_;
     x *= decode_scale_;
     if (x == 0 || !(std::fabs(x) <= std::numeric_limits<double>::max())) return;
-    const int octave = relative_octave(x, w_.group_amax[static_cast<std::size_t>(g)]);
-    w_.relative.add_octave(octave < -1074 ? -1074 : octave, 1);
+    w_.relative.add_octave(relative_octave(x, w_.group_amax[static_cast<std::size_t>(g)]), 1);
   }
 
   struct observation_state {

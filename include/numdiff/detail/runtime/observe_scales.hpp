@@ -161,14 +161,17 @@ class scale_grid {
   bool whole_[observe_max_rank] = {};
 };
 
-// Octave of |x| / largest, both finite and nonzero, |x| <= largest.
+// Octave of |x| / largest, both finite and nonzero, |x| <= largest; never below -1074.
 inline int relative_octave(double x, double largest) noexcept {
   constexpr std::uint64_t fraction = low_mask(52);
-  const std::uint64_t a = bits_of(std::fabs(x));
-  const std::uint64_t b = bits_of(largest);
-  const bool normal = (a >> 52) != 0 && (b >> 52) != 0;
-  if (!normal) return octave_of_bits(bits_of(std::fabs(x) / largest));
-  return octave_of_bits(a) - octave_of_bits(b) - ((a & fraction) < (b & fraction) ? 1 : 0);
+  const double normal = std::numeric_limits<double>::min();
+  const double lift = power_of_two(64);
+  const double a = std::fabs(x) < normal ? std::fabs(x) * lift : std::fabs(x);
+  const double b = largest < normal ? largest * lift : largest;
+  const int lifted = (std::fabs(x) < normal ? 64 : 0) - (largest < normal ? 64 : 0);
+  const int octave = octave_of_bits(bits_of(a)) - octave_of_bits(bits_of(b)) - lifted -
+                     ((bits_of(a) & fraction) < (bits_of(b) & fraction) ? 1 : 0);
+  return octave < -1074 ? -1074 : octave;
 }
 
 }  // namespace detail
