@@ -12,11 +12,6 @@ namespace {
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
-// Masked scores are minus infinity: hidden elements, not a sign of trouble.
-numdiff::view scores_view(const tensor& t) {
-  return view_of(t).hidden_value(minus_infinity);
-}
-
 // Which of [T, T] positions of packed documents see each other, apart from causality.
 tensor document_mask(std::int64_t tokens, std::int64_t document) {
   tensor visible(dtype::boolean, {tokens, tokens});
@@ -75,7 +70,7 @@ tensor mask(const engine& e, const std::string& name, const tensor& scores) {
   NUMDIFF_INPUT(op, "x", view_of(scores));
   if (document > 0) NUMDIFF_INPUT(op, "visible", view_of(visible));
   NUMDIFF_SCALAR(op, "causal", 1);
-  NUMDIFF_OUTPUT(op, "y", scores_view(masked));
+  NUMDIFF_OUTPUT(op, "y", view_of(masked));
   return masked;
 }
 
@@ -89,7 +84,7 @@ tensor softmax(const engine& e, const std::string& name, const tensor& scores) {
     encode(y, p);
   });
   NUMDIFF_OP(op, name.c_str(), softmax, numdiff::dtypes(scores.type, e.real, p.type));
-  NUMDIFF_INPUT(op, "x", scores_view(scores));
+  NUMDIFF_INPUT(op, "x", view_of(scores));
   NUMDIFF_OUTPUT(op, "y", view_of(p));
   return p;
 }
