@@ -29,10 +29,8 @@ template <dtype T, class Real>
 inline Real value_of(std::uint64_t code) noexcept {
   if constexpr (std::is_same_v<Real, double>) {
     return decode_as<T>(code);
-  } else if constexpr (T == dtype::bf16 || T == dtype::f32) {
-    return float_of(static_cast<std::uint32_t>(code << (T == dtype::bf16 ? 16 : 0)));
   } else {
-    return static_cast<float>(storage<T>{static_cast<code_word<T>>(code)});
+    return decode_to_float<T>(code);
   }
 }
 
@@ -50,22 +48,76 @@ inline void decode_array(const void* codes, Real* values, std::size_t count) noe
   for (std::size_t i = 0; i < count; ++i) values[i] = value_of<T, Real>(load_code<T>(codes, i));
 }
 
+// Nearest even, `Count` elements that are all zero or in T's normal range after saturation: straight-line
+// code that compilers vectorise. False, and nothing is written, when one of them is not.
+template <dtype T, std::size_t Count, bool Saturate, class Real>
+inline bool encode_normal_block(const Real* values, void* codes) noexcept {
+  using word = decltype(bits_of(Real{}));
+  using layout = binary_layout<word>;
+  constexpr format f = format_of(T);
+  constexpr int shift = layout::mantissa - f.mantissa_bits;
+  constexpr word rebias = static_cast<word>(word{layout::bias - f.bias} << layout::mantissa);
+  constexpr word smallest = static_cast<word>(word{layout::bias + f.min_exponent()} << layout::mantissa);
+  constexpr word largest = static_cast<word>((static_cast<word>(f.max_code()) << shift) + rebias);
+  // without saturation values past the maximum go the long way
+  constexpr word bound = Saturate ? infinity_bits<word>() : largest;
+  word in[Count];
+  word out[Count];
+  std::memcpy(in, values, sizeof in);
+  unsigned outside = 0;
+  for (std::size_t i = 0; i < Count; ++i) {
+    const word magnitude = static_cast<word>(in[i] & (sign_mask<word>() - 1));
+    outside |= static_cast<unsigned>((magnitude < smallest) & (magnitude != 0)) | (magnitude > bound);
+  }
+  if (outside) return false;
+  for (std::size_t i = 0; i < Count; ++i) {
+    word magnitude = static_cast<word>(in[i] & (sign_mask<word>() - 1));
+    const word nonzero = static_cast<word>(-static_cast<word>(magnitude != 0));
+    magnitude = magnitude > largest ? largest : magnitude;
+    const word odd = static_cast<word>((magnitude >> shift) & 1);
+    const word half = (word{1} << (shift - 1)) - 1;
+    const word sign =
+        f.is_signed ? static_cast<word>(static_cast<word>(in[i] >> (layout::width - 1)) << (f.bits - 1)) : 0;
+    const word code = static_cast<word>(((magnitude - rebias + half + odd) >> shift) & nonzero);
+    out[i] = static_cast<word>((code | (f.has_signed_zero ? sign : sign & nonzero)) << f.padding);
+  }
+  for (std::size_t i = 0; i < Count; ++i) store_code<T>(codes, i, out[i]);
+  return true;
+}
+
+template <dtype T, bool Saturate, class Real>
+inline void encode_nearest_array(const Real* values, void* codes, std::size_t count) noexcept {
+  using word = decltype(bits_of(Real{}));
+  constexpr format f = format_of(T);
+  constexpr overflow past = Saturate ? overflow::to_maximum : overflow::to_infinity;
+  constexpr std::size_t block = 16;
+  std::size_t i = 0;
+  while (i < count) {
+    std::size_t end = count;
+    if constexpr (f.is_float() && f.has_zero && f.mantissa_bits < binary_layout<word>::mantissa) {
+      if (count - i >= block) {
+        unsigned char* to = static_cast<unsigned char*>(codes) + i * sizeof(code_word<T>);
+        end = i + block;
+        if (encode_normal_block<T, block, Saturate>(values + i, to)) i = end;
+      }
+    }
+    for (; i < end; ++i) {
+      store_code<T>(codes, i, encode_bits(bits_of(values[i]), f, rounding::nearest_even, past, 0));
+    }
+  }
+}
+
 template <dtype T, class Real>
 inline void encode_array(const Real* values, void* codes, std::size_t count, cast_rule rule,
                          const std::uint64_t* random) noexcept {
   constexpr format f = format_of(T);
-  if (rule.round == rounding::stochastic) {
-    for (std::size_t i = 0; i < count; ++i) {
-      store_code<T>(codes, i, encode_bits(bits_of(values[i]), f, rounding::stochastic, rule.past, random[i]));
-    }
-  } else if (rule.round == rounding::nearest_even || rule.round == rounding::unknown) {
-    for (std::size_t i = 0; i < count; ++i) {
-      store_code<T>(codes, i, encode_bits(bits_of(values[i]), f, rounding::nearest_even, rule.past, 0));
-    }
-  } else {
-    for (std::size_t i = 0; i < count; ++i) {
-      store_code<T>(codes, i, encode_bits(bits_of(values[i]), f, rule.round, rule.past, 0));
-    }
+  const bool nearest = rule.round == rounding::nearest_even || rule.round == rounding::unknown;
+  if (nearest && saturates(f, rule.past)) return encode_nearest_array<T, true>(values, codes, count);
+  if (nearest) return encode_nearest_array<T, false>(values, codes, count);
+  const bool stochastic = rule.round == rounding::stochastic;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t bits = stochastic ? random[i] : 0;
+    store_code<T>(codes, i, encode_bits(bits_of(values[i]), f, rule.round, rule.past, bits));
   }
 }
 

@@ -13,11 +13,13 @@ namespace detail {
 inline constexpr std::uint64_t quiet_nan_bits = 0x7ff8000000000000u;
 
 // The code without padding and unused high bits.
-NUMDIFF_HD constexpr std::uint64_t trimmed(const format& f, std::uint64_t code) noexcept {
+NUMDIFF_HD NUMDIFF_DETAIL_INLINE constexpr std::uint64_t trimmed(const format& f,
+                                                                 std::uint64_t code) noexcept {
   return (code >> f.padding) & low_mask(f.bits);
 }
 
-NUMDIFF_HD constexpr bool is_nan_code(const format& f, std::uint64_t trimmed_code) noexcept {
+NUMDIFF_HD NUMDIFF_DETAIL_INLINE constexpr bool is_nan_code(const format& f,
+                                                            std::uint64_t trimmed_code) noexcept {
   const std::uint64_t magnitude = trimmed_code & f.magnitude_mask();
   switch (f.nan) {
     case nan_codes::none: return false;
@@ -34,21 +36,29 @@ NUMDIFF_HD constexpr std::int64_t signed_integer(const format& f, std::uint64_t 
   return static_cast<std::int64_t>(extended);
 }
 
-NUMDIFF_HD constexpr std::uint64_t decode_float_bits(const format& f, std::uint64_t trimmed_code) noexcept {
-  if (f.exponent_bits == 11) return trimmed_code;
-  const std::uint64_t magnitude = trimmed_code & f.magnitude_mask();
-  const std::uint64_t sign = (trimmed_code & f.sign_bit()) ? std::uint64_t{1} << 63 : 0;
-  if (is_nan_code(f, trimmed_code)) return sign | quiet_nan_bits;
-  if (f.has_infinity && magnitude == f.infinity_code()) return sign | infinity_bits<std::uint64_t>();
-  const std::uint64_t exponent = magnitude >> f.mantissa_bits;
-  if (exponent == 0 && f.has_zero) {
-    return sign | scaled_integer_bits(magnitude, f.min_exponent() - f.mantissa_bits);
+// Bits of the value as double, or as float for formats whose values are all normal floats.
+template <class Word = std::uint64_t>
+NUMDIFF_HD NUMDIFF_DETAIL_INLINE constexpr Word decode_float_bits(const format& f,
+                                                                  std::uint64_t trimmed_code) noexcept {
+  using layout = binary_layout<Word>;
+  if (f.exponent_bits == 11) return static_cast<Word>(trimmed_code);
+  const Word magnitude = static_cast<Word>(trimmed_code & f.magnitude_mask());
+  const Word sign = (trimmed_code & f.sign_bit()) ? sign_mask<Word>() : 0;
+  // selects, not branches: loops over codes vectorise
+  const Word rebias = static_cast<Word>(Word{layout::bias} - static_cast<Word>(f.bias)) << layout::mantissa;
+  Word value = static_cast<Word>((magnitude << (layout::mantissa - f.mantissa_bits)) + rebias);
+  if (f.has_zero) {
+    const Word subnormal = scaled_integer_bits<Word>(magnitude, f.min_exponent() - f.mantissa_bits);
+    value = magnitude >> f.mantissa_bits == 0 ? subnormal : value;
   }
-  const std::uint64_t rebias = static_cast<std::uint64_t>(1023 - f.bias) << 52;
-  return sign | ((magnitude << (52 - f.mantissa_bits)) + rebias);
+  if (f.has_infinity) value = magnitude == f.infinity_code() ? infinity_bits<Word>() : value;
+  constexpr Word nan = infinity_bits<Word>() | Word{1} << (layout::mantissa - 1);
+  value = is_nan_code(f, trimmed_code) ? nan : value;
+  return static_cast<Word>(sign | value);
 }
 
-NUMDIFF_HD constexpr std::uint64_t decode_integer_bits(const format& f, std::uint64_t trimmed_code) noexcept {
+NUMDIFF_HD NUMDIFF_DETAIL_INLINE constexpr std::uint64_t decode_integer_bits(
+    const format& f, std::uint64_t trimmed_code) noexcept {
   const bool negative = (trimmed_code & f.sign_bit()) != 0;
   const std::uint64_t magnitude = negative ? (~trimmed_code + 1) & low_mask(f.bits) : trimmed_code;
   if (f.bits < 53) {
@@ -58,7 +68,7 @@ NUMDIFF_HD constexpr std::uint64_t decode_integer_bits(const format& f, std::uin
   return integer_bits(magnitude) | (negative ? sign_mask<std::uint64_t>() : 0);
 }
 
-NUMDIFF_HD constexpr double decode_code(const format& f, std::uint64_t code) noexcept {
+NUMDIFF_HD NUMDIFF_DETAIL_INLINE constexpr double decode_code(const format& f, std::uint64_t code) noexcept {
   const std::uint64_t c = trimmed(f, code);
   switch (f.kind) {
     case number_kind::floating: return double_of(decode_float_bits(f, c));

@@ -20,8 +20,9 @@ NUMDIFF_HD constexpr std::uint64_t canonical_nan(const format& f) noexcept {
 // Magnitude code of a finite magnitude, not bounded by the format's maximum. The format is no finer than
 // the source and has subnormals.
 template <class Word>
-NUMDIFF_HD constexpr Word round_magnitude(Word magnitude, bool negative, const format& f, rounding mode,
-                                          std::uint64_t random) noexcept {
+NUMDIFF_HD NUMDIFF_DETAIL_INLINE constexpr Word round_magnitude(Word magnitude, bool negative,
+                                                                const format& f, rounding mode,
+                                                                std::uint64_t random) noexcept {
   constexpr int mantissa = binary_layout<Word>::mantissa;
   const int field = static_cast<int>(magnitude >> mantissa);
   const int exponent = (field > 0 ? field : 1) - binary_layout<Word>::bias;
@@ -37,8 +38,9 @@ NUMDIFF_HD constexpr Word round_magnitude(Word magnitude, bool negative, const f
 }
 
 // The same for a format of powers of two (no zero, no subnormals); nearest ties go to the even code.
-NUMDIFF_HD constexpr std::uint64_t round_power_of_two(std::uint64_t magnitude, const format& f, rounding mode,
-                                                      std::uint64_t random) noexcept {
+NUMDIFF_HD NUMDIFF_DETAIL_INLINE constexpr std::uint64_t round_power_of_two(std::uint64_t magnitude,
+                                                                            const format& f, rounding mode,
+                                                                            std::uint64_t random) noexcept {
   const int above = static_cast<int>(magnitude >> 52) - 1023 - f.min_exponent();
   if (above < 0) return 0;
   const std::uint64_t code = static_cast<std::uint64_t>(above);
@@ -46,8 +48,9 @@ NUMDIFF_HD constexpr std::uint64_t round_power_of_two(std::uint64_t magnitude, c
 }
 
 template <class Word>
-NUMDIFF_HD constexpr std::uint64_t encode_float(Word bits, const format& f, rounding mode, overflow past,
-                                                std::uint64_t random) noexcept {
+NUMDIFF_HD NUMDIFF_DETAIL_INLINE constexpr std::uint64_t encode_float(Word bits, const format& f,
+                                                                      rounding mode, overflow past,
+                                                                      std::uint64_t random) noexcept {
   const bool negative = f.is_signed && (bits & sign_mask<Word>());
   const Word magnitude = static_cast<Word>(bits & (sign_mask<Word>() - 1));
   if (magnitude > infinity_bits<Word>()) return canonical_nan(f) << f.padding;
@@ -67,8 +70,10 @@ NUMDIFF_HD constexpr std::uint64_t encode_float(Word bits, const format& f, roun
   return code << f.padding;
 }
 
-NUMDIFF_HD constexpr std::uint64_t encode_power_of_two(std::uint64_t bits, const format& f, rounding mode,
-                                                       overflow past, std::uint64_t random) noexcept {
+NUMDIFF_HD NUMDIFF_DETAIL_INLINE constexpr std::uint64_t encode_power_of_two(std::uint64_t bits,
+                                                                             const format& f, rounding mode,
+                                                                             overflow past,
+                                                                             std::uint64_t random) noexcept {
   const std::uint64_t magnitude = bits & (sign_mask<std::uint64_t>() - 1);
   const std::uint64_t infinity = infinity_bits<std::uint64_t>();
   if (magnitude > infinity) return canonical_nan(f);
@@ -85,8 +90,9 @@ NUMDIFF_HD constexpr std::uint64_t integer_limit(const format& f, bool negative)
   return f.is_signed ? f.magnitude_mask() + (f.mantissa_bits == 0 ? 1 : 0) : 0;
 }
 
-NUMDIFF_HD constexpr std::uint64_t encode_integer(std::uint64_t bits, const format& f, rounding mode,
-                                                  std::uint64_t random) noexcept {
+NUMDIFF_HD NUMDIFF_DETAIL_INLINE constexpr std::uint64_t encode_integer(std::uint64_t bits, const format& f,
+                                                                        rounding mode,
+                                                                        std::uint64_t random) noexcept {
   const bool negative = bits & sign_mask<std::uint64_t>();
   const std::uint64_t magnitude = bits & (sign_mask<std::uint64_t>() - 1);
   if (magnitude > infinity_bits<std::uint64_t>() || magnitude < (std::uint64_t{1} << 52)) return 0;
@@ -107,10 +113,11 @@ NUMDIFF_HD constexpr std::uint64_t encode_integer(std::uint64_t bits, const form
 
 // From float bits (std::uint32_t) or double bits (std::uint64_t).
 template <class Word>
-NUMDIFF_HD constexpr std::uint64_t encode_bits(Word bits, const format& f, rounding mode, overflow past,
-                                               std::uint64_t random) noexcept {
+NUMDIFF_HD NUMDIFF_DETAIL_INLINE constexpr std::uint64_t encode_bits(Word bits, const format& f,
+                                                                     rounding mode, overflow past,
+                                                                     std::uint64_t random) noexcept {
   if constexpr (std::is_same_v<Word, std::uint32_t>) {
-    if (f.is_float() && f.has_zero && f.mantissa_bits < 23) return encode_float(bits, f, mode, past, random);
+    if (f.is_float() && f.has_zero && f.mantissa_bits <= 23) return encode_float(bits, f, mode, past, random);
     return encode_bits(widen(bits), f, mode, past, random);
   } else {
     switch (f.kind) {

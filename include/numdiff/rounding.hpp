@@ -30,8 +30,9 @@ NUMDIFF_HD constexpr bool saturates(const format& f, overflow past) noexcept {
 // Whether a magnitude is rounded up to its next code. `rest` are the `shift` (0 to 63) bits that do not
 // fit, `odd` the last bit that does, `random` 64 uniform bits for stochastic rounding, P(up) = rest /
 // 2^shift.
-NUMDIFF_HD constexpr bool rounds_up(rounding mode, std::uint64_t rest, int shift, bool odd, bool negative,
-                                    std::uint64_t random) noexcept {
+NUMDIFF_HD NUMDIFF_DETAIL_INLINE constexpr bool rounds_up(rounding mode, std::uint64_t rest, int shift,
+                                                          bool odd, bool negative,
+                                                          std::uint64_t random) noexcept {
   if (rest == 0) return false;
   switch (mode) {
     case rounding::toward_zero: return false;

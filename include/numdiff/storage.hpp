@@ -30,6 +30,20 @@ template <>
 struct unsigned_word<8> {
   using type = std::uint64_t;
 };
+
+// As decode_as, rounded to nearest even where float cannot hold the value.
+template <dtype T>
+NUMDIFF_HD NUMDIFF_DETAIL_INLINE constexpr float decode_to_float(std::uint64_t code) noexcept {
+  constexpr format f = format_of(T);
+  if constexpr (f.is_float() && f.has_zero && f.exponent_bits == 8) {
+    return float_of(static_cast<std::uint32_t>(trimmed(f, code) << (32 - f.bits)));
+  } else if constexpr (f.is_float() && f.has_zero && f.exponent_bits < 8) {
+    return float_of(decode_float_bits<std::uint32_t>(f, trimmed(f, code)));
+  } else {
+    return float_of(static_cast<std::uint32_t>(encode_as<dtype::f32>(decode_as<T>(code))));
+  }
+}
+
 }  // namespace detail
 
 // The word that holds a code of T; of one part for complex dtypes.
@@ -44,9 +58,7 @@ struct storage {
 
   NUMDIFF_HD constexpr explicit operator double() const noexcept { return decode_as<T>(bits); }
   // Rounds nearest even where float cannot hold the value.
-  NUMDIFF_HD constexpr explicit operator float() const noexcept {
-    return detail::float_of(static_cast<std::uint32_t>(encode_as<dtype::f32>(decode_as<T>(bits))));
-  }
+  NUMDIFF_HD constexpr explicit operator float() const noexcept { return detail::decode_to_float<T>(bits); }
 };
 
 using i4_t = storage<dtype::i4>;

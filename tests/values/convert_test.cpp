@@ -75,6 +75,55 @@ TEST_CASE("arrays convert as their elements do, in any length and alignment") {
   }
 }
 
+TEST_CASE("every code of up to 16 bits, to float and to double, special codes included") {
+  for (std::uint16_t id = 1; id < numdiff::dtype_count; ++id) {
+    const dtype t = static_cast<dtype>(id);
+    if (numdiff::bytes_of(t) > 2) continue;
+    CAPTURE(std::string(numdiff::name_of(t)));
+    const std::size_t size = numdiff::bytes_of(t), count = std::size_t{1} << (8 * size);
+    std::vector<unsigned char> codes(count * size);
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(codes.data() + i * size, &i, size);
+    std::vector<double> wide(count);
+    std::vector<float> narrow(count);
+    REQUIRE(numdiff::decode(t, codes.data(), wide.data(), count));
+    REQUIRE(numdiff::decode(t, codes.data(), narrow.data(), count));
+    long wrong = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      wrong += !same_bits(wide[i], numdiff::decode(t, i));
+      wrong += !same_bits(static_cast<double>(narrow[i]), wide[i]);
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+// The straight-line path takes blocks whose elements are all zero or normal: put a stranger in each place.
+TEST_CASE("blocks with one element out of the normal range") {
+  const float strangers[] = {0.0f, -0.0f, 1e-45f, -1e-40f, 1e-6f, 0.3f, 3e38f, -HUGE_VALF, std::nanf("")};
+  for (std::uint16_t id = 1; id < numdiff::dtype_count; ++id) {
+    const dtype t = static_cast<dtype>(id);
+    CAPTURE(std::string(numdiff::name_of(t)));
+    long wrong = 0;
+    for (const float stranger : strangers) {
+      for (std::size_t at = 0; at < 35; ++at) {
+        std::vector<float> values(35, 1.7f);
+        values[at] = stranger;
+        const std::vector<double> wide(values.begin(), values.end());
+        for (const numdiff::overflow past : {numdiff::overflow::to_maximum, numdiff::overflow::to_infinity}) {
+          const numdiff::cast_rule rule{numdiff::rounding::nearest_even, past};
+          std::vector<unsigned char> codes(35 * 8), wide_codes(35 * 8);
+          REQUIRE(numdiff::encode(t, values.data(), codes.data(), 35, rule));
+          REQUIRE(numdiff::encode(t, wide.data(), wide_codes.data(), 35, rule));
+          for (std::size_t i = 0; i < 35; ++i) {
+            wrong += code_in(t, codes, i) != numdiff::encode(t, values[i], rule);
+            wrong += code_in(t, wide_codes, i) != numdiff::encode(t, values[i], rule);
+          }
+        }
+      }
+    }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("unknown dtypes convert nothing") {
   double x = 3;
   CHECK(!numdiff::decode(dtype::unknown, "abcdefgh", &x, 1));

@@ -166,7 +166,8 @@ TEST_CASE("hand values of the CUDA casts") {
   CHECK(encode(dtype::f8e4m3fnuz, -1e-30, sat) == 0);
   CHECK(encode(dtype::f8e4m3fnuz, 248.0, open) == 0x80);
   CHECK(encode(dtype::f8e4m3fnuz, std::nan(""), sat) == 0x80);
-  CHECK(encode(dtype::f8e4m3fn, 1.0625 + 0x1p-12) == encode(dtype::f8e4m3fn, 1.125));  // by way of bf16 it is 1
+  CHECK(encode(dtype::f8e4m3fn, 1.0625 + 0x1p-12) ==
+        encode(dtype::f8e4m3fn, 1.125));  // by way of bf16 it is 1
   const double ties[] = {.25, .75, 1.25, 1.75, 2.5, 3.5, 5.0};
   const double to[] = {0, 1, 1, 2, 2, 4, 4};
   for (int i = 0; i < 7; ++i) {

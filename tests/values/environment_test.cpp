@@ -61,7 +61,10 @@ void add_casts(hasher& h) {
     for (float& x : values) x = h.next_float();
     encode(t, values, codes, 300);
     decode(t, codes, values, 300);
-    for (const float x : values) h.add(std::uint64_t{detail::bits_of(x)});
+    for (const float x : values) {  // which NaN is not promised
+      const bool nan = classify(dtype::f32, detail::bits_of(x)) == number_class::nan;
+      h.add(nan ? std::uint64_t{1} : std::uint64_t{detail::bits_of(x)});
+    }
   }
 }
 
@@ -119,7 +122,7 @@ std::uint64_t digest() {
 }
 
 // Any change of any result changes it; a wanted change brings the new value.
-constexpr std::uint64_t expected = 14935535491037643180u;
+constexpr std::uint64_t expected = 3158072339480482511u;
 
 TEST_CASE("results do not depend on the compiler's flags") {
   CHECK(digest() == expected);

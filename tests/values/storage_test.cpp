@@ -31,6 +31,9 @@ TEST_CASE("storage holds one code and casts to and from it") {
             .bits == 0x7f);
   CHECK(static_cast<double>(numdiff::cast<numdiff::f4e2m1fn_t>(-2.6f)) == -3);
   CHECK(static_cast<float>(numdiff::f8e8m0fnu_t{0}) == 0x1p-127f);
+  CHECK(static_cast<float>(numdiff::tf32_t{0x3f801fff}) == 1);
+  CHECK(static_cast<float>(numdiff::f16_t{1}) == 0x1p-24f);
+  CHECK(static_cast<float>(numdiff::bf16_t{1}) == 0x1p-133f);
   CHECK(static_cast<float>(numdiff::mxint8_t{0x81}) == -127 / 64.0f);
 }
 

@@ -4,6 +4,13 @@
 
 #include "numdiff/config.hpp"
 
+// For functions that take a format which is a constant where they are called: worth it only when inlined.
+#if defined(__GNUC__) || defined(__clang__)
+#define NUMDIFF_DETAIL_INLINE __attribute__((always_inline)) inline
+#else
+#define NUMDIFF_DETAIL_INLINE inline
+#endif
+
 namespace numdiff {
 inline namespace v1 {
 namespace detail {
@@ -27,10 +34,14 @@ template <class Word>
 struct binary_layout;
 template <>
 struct binary_layout<std::uint32_t> {
+  using real = float;
+  using signed_word = std::int32_t;
   static constexpr int mantissa = 23, bias = 127, width = 32;
 };
 template <>
 struct binary_layout<std::uint64_t> {
+  using real = double;
+  using signed_word = std::int64_t;
   static constexpr int mantissa = 52, bias = 1023, width = 64;
 };
 template <class Word>
@@ -52,11 +63,14 @@ NUMDIFF_HD constexpr double power_of_two(int e) noexcept {
   return double_of(e >= -1022 ? static_cast<std::uint64_t>(e + 1023) << 52 : std::uint64_t{1} << (e + 1074));
 }
 
-// Bits of integer * 2^e as a double; integer below 2^53, the result zero or normal.
-NUMDIFF_HD constexpr std::uint64_t scaled_integer_bits(std::uint64_t integer, int e) noexcept {
-  if (integer == 0) return 0;
-  return bits_of(static_cast<double>(integer)) +
-         (static_cast<std::uint64_t>(static_cast<std::int64_t>(e)) << 52);
+// Bits of integer * 2^e as a double (or float); the integer below 2^53 (2^24), the result zero or normal.
+template <class Word = std::uint64_t>
+NUMDIFF_HD NUMDIFF_DETAIL_INLINE constexpr Word scaled_integer_bits(std::uint64_t integer, int e) noexcept {
+  using real = typename binary_layout<Word>::real;
+  using signed_word = typename binary_layout<Word>::signed_word;  // converts to real in one instruction
+  const Word bits = static_cast<Word>(bits_of(static_cast<real>(static_cast<signed_word>(integer))) +
+                                      (static_cast<Word>(e) << binary_layout<Word>::mantissa));
+  return integer == 0 ? Word{0} : bits;
 }
 
 // floor(log2 x) for the integer x > 0.
