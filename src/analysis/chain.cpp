@@ -8,6 +8,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/align.hpp"
+
 namespace numdiff::analysis {
 
 namespace {
@@ -110,6 +112,28 @@ chain::chain(const run_index& run) : run_(run), flows_(run.captures().size()) {
   }
   for (std::uint32_t r = 0; r < run.run().ranks.size(); ++r) link_rank(r);
   find_gaps();
+}
+
+bool chain::computed(std::int32_t capture) const {
+  for (int hops = 0; hops < 16; ++hops) {
+    const link& from = of(capture).from;
+    if (from.origin == origin::none || from.from < 0) return false;
+    if (from.origin == origin::read) {
+      capture = from.from;
+      continue;
+    }
+    const logical_op& writer = run_.ops()[run_.captures()[static_cast<std::size_t>(from.from)].op];
+    if (!is_auxiliary(run_.kind_of(writer), writer.phase)) return true;
+    std::int32_t behind = -1;
+    for (std::uint32_t i = 0; i < writer.captures && behind < 0; ++i) {
+      const auto at = static_cast<std::int32_t>(writer.first_capture + i);
+      const logical_capture& c = run_.captures()[static_cast<std::size_t>(at)];
+      if (!c.written && c.role != role::scalar && c.role != role::scale) behind = at;
+    }
+    if (behind < 0) return true;
+    capture = behind;
+  }
+  return true;
 }
 
 void chain::link_rank(std::uint32_t rank) {

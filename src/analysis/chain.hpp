@@ -47,6 +47,10 @@ class chain {
     return flows_[static_cast<std::size_t>(capture)];
   }
 
+  // Whether an op that computes stands behind these numbers: casts, copies and collectives only pass
+  // on what they read.
+  [[nodiscard]] bool computed(std::int32_t capture) const;
+
  private:
   void link_rank(std::uint32_t rank);
   void find_gaps();

@@ -79,8 +79,8 @@ comparison comparer::run() {
   return std::move(result_);
 }
 
-void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, const local_result& test,
-                           std::uint64_t order) {
+void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, const local_result& reference,
+                           const local_result& test, std::uint64_t order) {
   for (const item& x : items) {
     if (x.test == nullptr && x.reference == nullptr) continue;
     const side where = x.test != nullptr ? side::test : side::reference;
@@ -89,7 +89,7 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
     const logical_op& op = run.index.ops()[c.op];
     if (!c.written) continue;
     const bool skipped = run.index.skipped(op.step);
-    const evidence e = evidence_of(x, pair, where, items, where == side::test ? test : local_result{});
+    const evidence e = evidence_of(x, pair, where, items, where == side::test ? test : reference);
 
     // Health counts what both runs share, too: a NaN that both made has an origin.
     bool clean_reads = true;

@@ -79,8 +79,8 @@ class comparer {
   const merged_capture* partner_by_update(item& x, const op_pair& pair);
 
   // the answer (compare.cpp)
-  void note_losses(const std::vector<item>& items, const op_pair& pair, const local_result& test,
-                   std::uint64_t order);
+  void note_losses(const std::vector<item>& items, const op_pair& pair, const local_result& reference,
+                   const local_result& test, std::uint64_t order);
   void summarise();
   void compare_manifests();
 

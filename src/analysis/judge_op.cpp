@@ -406,7 +406,7 @@ void comparer::judge(const op_pair& pair, std::uint64_t order) {
     if (x.counted && x.any().written) judge_written(x, pair, reference, test, items);
   }
   find(items, pair, reference, test, order);
-  note_losses(items, pair, test, order);
+  note_losses(items, pair, reference, test, order);
   for (const item& x : items) {
     const bool alone_fine = pair.fate != fate::auxiliary || (pair.test >= 0 ? test.done : reference.done);
     count(x, pair);

@@ -133,7 +133,7 @@ gap comparer::gap_of(std::int32_t capture, std::int32_t partner, side where) con
   const judged_run& other = where == side::test ? reference_ : test_;
   const read_flow& flow = run.flow.of(capture);
   if (flow.gap != gap::none || flow.from.origin != origin::none) return flow.gap;
-  if (other.flow.of(partner).from.origin < origin::moved) return gap::none;
+  if (!other.flow.computed(partner)) return gap::none;
   if (flow.first && run.index.first_step() > other.index.first_step()) return gap::none;
   return flow.foreign ? gap::foreign_rank : gap::no_writer;
 }
@@ -154,7 +154,8 @@ void comparer::judge_read(item& x, const op_pair& pair) {
     x.reason = "changed between its writer and this op";
     return;
   }
-  if (test_.flow.of(test_at).from.origin != origin::none) {
+  const origin from = test_.flow.of(test_at).from.origin;
+  if (from == origin::read || test_.flow.computed(test_at)) {
     // Its writer carries the judgement.
     x.verdict = verdict::within;
     if (x.reference_merged->nonfinite() != x.test_merged->nonfinite() &&
