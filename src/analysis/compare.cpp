@@ -59,7 +59,7 @@ comparison comparer::run() {
   std::uint64_t order = 0;
   for (const op_pair& pair : align(reference_.index, test_.index)) {
     judge(pair, order++);
-    if (pair.fate == fate::ambiguous && pair.selected) {
+    if ((pair.fate == fate::ambiguous || pair.fate == fate::only_there) && pair.selected) {
       const judged_run& run = pair.test >= 0 ? test_ : reference_;
       finding f;
       f.where =
@@ -67,7 +67,8 @@ comparison comparer::run() {
       f.rule = "ND805";
       f.symptom = "structure";
       f.cause = "structure-differs";
-      f.message = "has several partners that fit equally well";
+      f.message =
+          pair.fate == fate::ambiguous ? "has several partners that fit equally well" : "has no partner";
       f.seen_in = pair.test >= 0 ? side::test : side::reference;
       f.benign = true;
       f.order = order;
@@ -123,7 +124,8 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
                          : e.local != nullptr && e.own->count > 0
                              ? static_cast<double>(e.local->flushed) / static_cast<double>(e.own->count)
                              : 0;
-    const bool saturates = e.cast_beyond > 0 || (e.local != nullptr && e.local->saturated > 0);
+    const bool saturates =
+        e.cast_count > 0 ? e.cast_overflowing > 0 : e.local != nullptr && e.local->saturated > 0;
     const bool unchanged = e.local != nullptr && e.local->cause_hint == "lost-update";
     if (!skipped && (share > 0.1 || saturates || unchanged)) {
       finding f;

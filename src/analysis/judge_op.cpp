@@ -130,8 +130,10 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
     x.verdict = verdict::beyond;
     return;
   }
-  const bool nonfinite_differs = r.nan != t.nan || r.positive_infinity != t.positive_infinity ||
-                                 r.negative_infinity != t.negative_infinity;
+  const bool addends = r.partial || t.partial;
+  const bool nonfinite_differs = addends ? (r.nonfinite() > 0) != (t.nonfinite() > 0)
+                                         : r.nan != t.nan || r.positive_infinity != t.positive_infinity ||
+                                               r.negative_infinity != t.negative_infinity;
   if (nonfinite_differs && !skipped && r.count == t.count && !r.local && !t.local) {
     x.verdict = verdict::beyond;
     x.reason = "non-finite in one run only";

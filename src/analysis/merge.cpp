@@ -84,7 +84,9 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
   const model::shape_row& shape = run.rank_of(capture.members.front()).shapes.at(first.shape);
   if (told && where != nullptr && !where->global.empty()) {
     m.shape = where->global;
-    if (!m.partial) m.covered = m.count == where->elements() * (is_complex(m.type) ? 2 : 1);
+    const std::int64_t all = where->elements() * (is_complex(m.type) ? 2 : 1);
+    if (m.partial) m.count = all;
+    m.covered = m.count == all;
   } else {
     m.shape.assign(shape.extent, shape.extent + std::min<std::uint32_t>(shape.rank, 8));
   }

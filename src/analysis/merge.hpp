@@ -24,7 +24,7 @@ struct merged_capture {
   double part_scale = 1;              // 1 / size for partial averages
   std::int32_t unequal_replica = -1;  // world rank of the first replica that differs from its twin
   std::int64_t count = 0, hidden = 0, nan = 0, positive_infinity = 0, negative_infinity = 0, zero = 0,
-               subnormal = 0, at_maximum = 0;  // over parts
+               subnormal = 0, at_maximum = 0;  // over parts; of addends `count` is that of their sum
   std::int64_t first_nonfinite = -1;
   double amax = 0, sum_sq = 0, sum_abs = 0, sum = 0;  // unscaled by sum_exponent
 
