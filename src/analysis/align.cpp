@@ -267,8 +267,15 @@ std::vector<capture_pair> align_captures(const run_index& reference, const run_i
   try_join([](const logical_capture& x, const logical_capture& y) {
     return x.name == y.name && x.usage == y.usage && x.ordinal == y.ordinal;
   });
+  // A recipe without blocks makes no difference between the usages of a tensor.
+  const auto usages_fit = [](const logical_capture& x, const logical_capture& y) {
+    return x.usage == y.usage || x.usage == usage::none || y.usage == usage::none;
+  };
   try_join([&](const logical_capture& x, const logical_capture& y) {
-    return x.role != role::scalar && x.usage == y.usage && x.members.size() == y.members.size() &&
+    return x.name == y.name && usages_fit(x, y) && x.ordinal == y.ordinal;
+  });
+  try_join([&](const logical_capture& x, const logical_capture& y) {
+    return x.role != role::scalar && usages_fit(x, y) && x.members.size() == y.members.size() &&
            reference.capture_row_of(x.members.front()).count == test.capture_row_of(y.members.front()).count;
   });
   for (std::size_t i = 0; i < left.size(); ++i) {

@@ -82,7 +82,7 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
   }
 
   const model::shape_row& shape = run.rank_of(capture.members.front()).shapes.at(first.shape);
-  if (told && where != nullptr && !where->global.empty()) {
+  if (told && where != nullptr) {
     m.shape = where->global;
     const std::int64_t all = where->elements() * (is_complex(m.type) ? 2 : 1);
     if (m.partial) m.count = all;

@@ -151,8 +151,8 @@ constexpr rule table[] = {
      "lost gradients to zero for want of a loss scale"},
     {"ND107", "underflow", "constant-underflow", constant_vanished, "keep the constant in fp32",
      "uses a constant that became zero"},
-    {"ND108", "underflow", "cast-underflow", hinted, "scale before the cast", "cast small values to zero"},
-    {"ND109", "underflow", "op-underflow", hinted, run_wider, "lost small results to zero"},
+    {"ND108", "underflow", "cast-underflow", hinted_beyond, "scale before the cast", "cast small values to zero"},
+    {"ND109", "underflow", "op-underflow", hinted_beyond, run_wider, "lost small results to zero"},
 
     // scaling
     {"ND301", "nan", "zero-scale", zero_scales, "give the scale a floor", "divided by a scale of zero"},
