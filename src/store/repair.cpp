@@ -1,7 +1,7 @@
 #include "store/repair.hpp"
 
 #include <algorithm>
-#include <cstdio>
+#include <numeric>
 #include <utility>
 
 #include "store/file_system.hpp"
@@ -32,7 +32,11 @@ void copy_payload(const rank_tables& in, table_file& out) {
 
 void write_copy(const rank_tables& in, const std::string& path) {
   const h5::quiet no_printing;
-  table_file out(path, !is_network_file_system(directory_of(path)));
+  const std::int64_t codes =
+      std::accumulate(in.length.payload.begin(), in.length.payload.end(), std::int64_t{0});
+  constexpr std::int64_t many = std::int64_t{4} << 20;
+  table_file out(path, !is_network_file_system(directory_of(path)),
+                 codes > many ? payload_size::large : payload_size::small);
   out.append(in.rows);
   copy_payload(in, out);
   intake mark(in.length);

@@ -24,7 +24,9 @@ bool use_swmr(const std::string& path) {
 }  // namespace
 
 run_writer::run_writer(const std::string& path, const run_identity& identity)
-    : intake_(lengths{}), file_(std::make_unique<table_file>(path, use_swmr(path))) {
+    : intake_(lengths{}),
+      file_(std::make_unique<table_file>(path, use_swmr(path),
+                                         identity.tensors ? payload_size::large : payload_size::small)) {
   put("format.version", std::to_string(format_major), manifest_class::record);
   put("run.id", identity.run_id, manifest_class::identity);
   put("run.kind", "capture", manifest_class::record);

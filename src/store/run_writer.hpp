@@ -20,6 +20,7 @@ struct run_identity {
   std::int32_t world_size = 1;
   std::int32_t rank = 0;
   std::int32_t restart = 0;
+  bool tensors = false;  // values of large tensors will come
 };
 
 class run_writer {

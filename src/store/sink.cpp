@@ -59,7 +59,8 @@ void* sink_open(const numdiff_sink_open_v1* o, char* error, size_t error_bytes) 
     auto s = std::make_unique<sink>();
     s->path = absolute(o->path);
     s->writer = std::make_unique<run_writer>(
-        s->path, run_identity{o->run_id != nullptr ? o->run_id : "", o->world_size, o->rank, o->restart});
+        s->path, run_identity{o->run_id != nullptr ? o->run_id : "", o->world_size, o->rank, o->restart,
+                              (o->flags & NUMDIFF_SINK_TENSORS) != 0});
     if (o->world_size > 1 && o->index_path != nullptr)
       write_index(absolute(o->index_path), o->run_id != nullptr ? o->run_id : "", o->world_size, o->rank);
     return s.release();

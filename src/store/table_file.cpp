@@ -15,7 +15,9 @@ namespace {
 constexpr std::uint64_t chunk_rows = 64;
 constexpr std::uint64_t commit_chunk_rows = 16;  // a short run has few, and they are wide
 constexpr std::uint64_t heap_chunk_bytes = 4096;
-constexpr std::uint64_t payload_chunk_bytes = 16384;
+constexpr std::uint64_t payload_chunk_bytes(payload_size expected) {
+  return expected == payload_size::large ? std::uint64_t{512} << 10 : std::uint64_t{16} << 10;
+}
 
 bool is_heap(table t) {
   return t == table::histograms || t == table::string_heap || t == table::extra_heap;
@@ -63,7 +65,7 @@ void write_root_attributes(hid_t file, const char* kind, const h5::place& at) {
   write_attribute(file, "numdiff_kind", type.get(), text, at);
 }
 
-table_file::table_file(const std::string& path, bool swmr)
+table_file::table_file(const std::string& path, bool swmr, payload_size expected)
     : path_(path), temporary_(path + ".birth." + std::to_string(::getpid())), swmr_(swmr) {
   const h5::place whole = at("");
   const h5::handle access = write_access(swmr, whole);
@@ -89,7 +91,8 @@ table_file::table_file(const std::string& path, bool swmr)
     for (std::uint16_t d = 1; d < dtype_count; ++d) {
       const dtype type = static_cast<dtype>(d);
       const h5::place here = at(payload_name(type));
-      payload_[d] = {file_.get(), here, h5::code_type(type, here), 1, payload_chunk_bytes / bytes_of(type)};
+      payload_[d] = {file_.get(), here, h5::code_type(type, here), 1,
+                     payload_chunk_bytes(expected) / bytes_of(type)};
     }
     const h5::place commits = at("/commits");
     commits_ = {file_.get(), commits, h5::compound(members_of<commit_row>(), sizeof(commit_row), commits), 1,

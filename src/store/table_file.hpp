@@ -10,11 +10,14 @@
 
 namespace numdiff::storage {
 
+// Small chunks keep a file without large tensors small, large ones are written and read faster.
+enum class payload_size : std::uint8_t { small, large };
+
 class table_file {
  public:
   // Creates a file under a temporary name beside `path`, with every table and no rows.
   // swmr: readable at any later moment, also when the process is killed; not for network file systems.
-  table_file(const std::string& path, bool swmr);
+  table_file(const std::string& path, bool swmr, payload_size expected);
   table_file(const table_file&) = delete;
   table_file& operator=(const table_file&) = delete;
   // Without publish() or finish() the temporary file is removed.

@@ -97,7 +97,7 @@ TEST_CASE("a flipped or cut file loads or is refused") {
   std::vector<std::vector<std::uint8_t>> corpus;
   for (const bool closed : {true, false}) {
     const std::string path = dir / (closed ? "closed.h5" : "open.h5");
-    storage::run_writer writer(path, {"r", 1, 0, 0});
+    storage::run_writer writer(path, {"r", 1, 0, 0, false});
     writer.write(some_messages());
     writer.commit(21);
     if (closed) {

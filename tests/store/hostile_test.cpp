@@ -16,7 +16,7 @@ using detail::message_kind;
 
 namespace {
 
-void write_good(const std::string& path, const storage::run_identity& identity = {"good", 1, 0, 0}) {
+void write_good(const std::string& path, const storage::run_identity& identity = {"good", 1, 0, 0, false}) {
   storage::run_writer writer(path, identity);
   for (std::uint64_t id = 1; id <= 3; ++id) {
     const std::vector<float> values = {1, 2, 3};
@@ -154,14 +154,14 @@ TEST_CASE("a rank file of another run or rank is refused by name") {
   const scratch dir;
   const std::string index = dir / "run.h5";
   storage::write_index(index, "mine", 2, 0);
-  write_good(dir / "run.rank00000.h5", {"mine", 2, 0, 0});
+  write_good(dir / "run.rank00000.h5", {"mine", 2, 0, 0, false});
   SUBCASE("run") {
-    write_good(dir / "run.rank00001.h5", {"theirs", 2, 1, 0});
+    write_good(dir / "run.rank00001.h5", {"theirs", 2, 1, 0, false});
     CHECK(refusal(index) ==
           (dir / "run.rank00001.h5") + ": belongs to run theirs, the index " + index + " to run mine");
   }
   SUBCASE("rank") {
-    write_good(dir / "run.rank00001.h5", {"mine", 2, 0, 0});
+    write_good(dir / "run.rank00001.h5", {"mine", 2, 0, 0, false});
     CHECK(refusal(index) == (dir / "run.rank00001.h5") + ": is of rank 0, not of rank 1");
   }
   SUBCASE("a missing one is a warning") {

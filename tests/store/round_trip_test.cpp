@@ -215,7 +215,7 @@ TEST_CASE("what is written is read") {
   const std::string path = dir / "run_a.h5";
   const sent s;
   {
-    storage::run_writer writer(path, {"run-1", 1, 0, 2});
+    storage::run_writer writer(path, {"run-1", 1, 0, 2, false});
     writer.write(s.all());
     SUBCASE("closed") {
       writer.commit(7);
@@ -259,7 +259,7 @@ TEST_CASE("an older file of the name becomes .old") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
   for (const char* id : {"first", "second"}) {
-    storage::run_writer writer(path, {id, 1, 0, 0});
+    storage::run_writer writer(path, {id, 1, 0, 0, false});
     writer.close();
   }
   CHECK(storage::load_run(path).run_id == "second");
@@ -270,7 +270,7 @@ TEST_CASE("equal content is stored once") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
   const sent s;
-  storage::run_writer writer(path, {"r", 1, 0, 0});
+  storage::run_writer writer(path, {"r", 1, 0, 0, false});
   for (std::uint64_t i = 1; i <= 3; ++i) {
     detail::capture_row row{};
     row.seq = i;
@@ -295,7 +295,7 @@ TEST_CASE("equal content is stored once") {
 TEST_CASE("a row shorter than today's is read with its defaults, unknown kinds and fields are counted") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
-  storage::run_writer writer(path, {"r", 1, 0, 0});
+  storage::run_writer writer(path, {"r", 1, 0, 0, false});
   struct {
     std::uint64_t seq = 3;
     std::int64_t step = 4;
@@ -316,7 +316,7 @@ TEST_CASE("a row shorter than today's is read with its defaults, unknown kinds a
 
 TEST_CASE("a collective told after its op is a row of its own") {
   const scratch dir;
-  storage::run_writer writer(dir / "run_a.h5", {"r", 1, 0, 0});
+  storage::run_writer writer(dir / "run_a.h5", {"r", 1, 0, 0, false});
   const auto row = numbered<detail::collective_row>(50);
   writer.write(message(message_kind::collective, 1, row).text(field::communicator, "dp").done());
   writer.close();
@@ -329,7 +329,7 @@ TEST_CASE("a collective told after its op is a row of its own") {
 TEST_CASE("many rows and large payloads cross chunks and batches") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
-  storage::run_writer writer(path, {"r", 1, 0, 0});
+  storage::run_writer writer(path, {"r", 1, 0, 0, false});
   constexpr std::uint64_t n = 300;
   for (std::uint64_t i = 0; i < n; ++i) {
     std::vector<float> values(20'000, static_cast<float>(i));

@@ -59,7 +59,7 @@ bytes filler(std::size_t size) {
 
 // A file with captures 1..n, left open.
 void write_open(const std::string& path, std::uint64_t n) {
-  storage::run_writer writer(path, {"r", 1, 0, 0});
+  storage::run_writer writer(path, {"r", 1, 0, 0, false});
   for (std::uint64_t id = 1; id <= n; ++id) writer.write(capture(id));
   writer.commit(n);
   writer.abandon();
@@ -183,7 +183,7 @@ TEST_CASE("rows behind the newest commit are a cut tail") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
   {
-    storage::run_writer writer(path, {"r", 1, 0, 0});
+    storage::run_writer writer(path, {"r", 1, 0, 0, false});
     for (std::uint64_t id = 1; id <= 3; ++id) writer.write(capture(id));
     writer.commit(3);
     // More than one batch reaches the file without a commit.

@@ -100,7 +100,7 @@ void write_run(storage::run_writer& writer) {
 TEST_CASE("h5py reads statistics from the tables and tensors by name from the views") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
-  storage::run_writer writer(path, {"r", 1, 0, 0});
+  storage::run_writer writer(path, {"r", 1, 0, 0, false});
   write_run(writer);
   writer.close();
   const auto views = storage::make_views(path);
@@ -131,7 +131,7 @@ TEST_CASE("h5py reads statistics from the tables and tensors by name from the vi
 TEST_CASE("views of a run that was not closed need a repair first") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
-  storage::run_writer writer(path, {"r", 1, 0, 0});
+  storage::run_writer writer(path, {"r", 1, 0, 0, false});
   write_run(writer);
   writer.abandon();
   CHECK_THROWS_WITH_AS(storage::make_views(path),

@@ -8,6 +8,9 @@
 extern "C" {
 #endif
 
+/* Flag: values of tensors are asked for, so payload comes in large pieces. */
+#define NUMDIFF_SINK_TENSORS 1U
+
 struct numdiff_sink_open_v1 {
   uint32_t struct_size;
   const char* path; /* final name of the file this rank writes */
@@ -15,7 +18,7 @@ struct numdiff_sink_open_v1 {
   int32_t world_size;
   int32_t rank;
   int32_t restart;
-  uint32_t flags;         /* 0 */
+  uint32_t flags;         /* NUMDIFF_SINK_ */
   const char* index_path; /* the run's name as the user gave it; equals path for one rank */
 };
 

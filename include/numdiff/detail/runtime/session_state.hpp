@@ -43,7 +43,10 @@ class session_state {
     queue_ = std::make_unique<message_queue>(tail_.header(), tail_.ring(), counts_.bytes);
     queue_->limit(options_.budget, options_.wait_ms);
     writer_ = std::make_unique<writer>(*queue_, *sink);
-    if (writer_->start(path, options_.file, who_, failed, context)) return true;
+    const bool tensors =
+        options_.level == level::tensors || options_.select.find("tensors") != std::string::npos;
+    const std::uint32_t flags = tensors ? NUMDIFF_SINK_TENSORS : 0;
+    if (writer_->start(path, options_.file, who_, flags, failed, context)) return true;
     error = writer_->error();
     tail_.remove();
     return false;

@@ -22,11 +22,12 @@ class writer {
 
   // Opens the sink on the new thread; false with a reason when it does not open. `failed` is called
   // there, once, when the sink stops taking messages.
-  bool start(const std::string& path, const std::string& index_path, const identity& who,
+  bool start(const std::string& path, const std::string& index_path, const identity& who, std::uint32_t flags,
              void (*failed)(void*, const char*), void* context) {
     path_ = path;
     index_path_ = index_path;
     who_ = who;
+    flags_ = flags;
     failed_call_ = failed;
     failed_context_ = context;
     sigset_t all, before;
@@ -116,6 +117,7 @@ class writer {
     o.world_size = who_.world_size;
     o.rank = who_.rank;
     o.restart = who_.restart;
+    o.flags = flags_;
     o.index_path = index_path_.c_str();
     void* handle = sink_.open(&o, reason, sizeof reason);
     locked guard(mutex_);
@@ -200,6 +202,7 @@ class writer {
   std::string path_, index_path_;
   char error_[512] = "";
   identity who_;
+  std::uint32_t flags_ = 0;
   void (*failed_call_)(void*, const char*) = nullptr;
   void* failed_context_ = nullptr;
   pthread_t thread_{};
