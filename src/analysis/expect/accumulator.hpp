@@ -1,5 +1,6 @@
 #pragma once
 // How an op adds up, and how far an honest sum in that way may be off.
+#include <cmath>
 #include <cstdint>
 
 #include "analysis/expect/grid.hpp"
@@ -41,7 +42,10 @@ class chain {
   [[nodiscard]] double variance() const noexcept { return variance_; }
   // Rigorous for the declared order to first order in u: sum of min(u |S_k|, |addend|); 0 for wide sums.
   [[nodiscard]] double bound() const noexcept { return bound_; }
-  [[nodiscard]] bool overflowed() const noexcept { return peak_ > how_->numbers.maximum; }
+  // A partial sum left the accumulator's range although every addend was finite.
+  [[nodiscard]] bool overflowed() const noexcept {
+    return std::isfinite(peak_) && peak_ > how_->numbers.maximum;
+  }
 
  private:
   void close_part() noexcept;

@@ -26,8 +26,9 @@ double square(double x) {
 }
 
 // Rounding of one inner result, nothing when the format holds it.
-double step_variance(const accumulator& a, double x) {
-  if (!std::isfinite(x) || a.numbers.holds(x)) return 0;
+double step_variance(const accumulator& a, long double exact) {
+  const auto x = static_cast<double>(exact);
+  if (!std::isfinite(x) || (static_cast<long double>(x) == exact && a.numbers.holds(x))) return 0;
   return square(a.numbers.ulp(x)) / (a.truncates ? 3 : 12);
 }
 
@@ -69,7 +70,7 @@ expectations add(const call& c) {
     for (std::size_t r = 0; r < period.size(); ++r) {
       total += static_cast<long double>(c.read(r).values[i % period[r]]);
       const bool last = r + 1 == period.size();
-      if (r > 0 && (!last || twice)) variance += step_variance(c.sum(), static_cast<double>(total));
+      if (r > 0 && (!last || twice)) variance += step_variance(c.sum(), total);
     }
     x.set(i, total, variance);
     if (c.sum().narrow() && variance > 0)
@@ -98,7 +99,7 @@ expectations multiply(const call& c) {
   return map(c, n, [&](expectation& e, std::size_t i) {
     const long double v =
         static_cast<long double>(x.values[i % px]) * static_cast<long double>(y.values[i % py]);
-    e.set(i, v, c.rounds_twice(0) ? step_variance(c.sum(), static_cast<double>(v)) : 0);
+    e.set(i, v, c.rounds_twice(0) ? step_variance(c.sum(), v) : 0);
   });
 }
 
@@ -112,7 +113,7 @@ expectations scale(const call& c) {
   expectations scaled = map(c, n, [&](expectation& e, std::size_t i) {
     const long double v = static_cast<long double>(x.values[i]) * static_cast<long double>(factor);
     const double size = std::fabs(static_cast<double>(v));
-    e.set(i, v, c.rounds_twice(0) ? step_variance(c.sum(), static_cast<double>(v)) : 0);
+    e.set(i, v, c.rounds_twice(0) ? step_variance(c.sum(), v) : 0);
     if (off > 0) e.allow(i, off * size + c.sum().numbers.smallest());
   });
   scaled[0].know_factor("the factor", factor);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/expect/hidden.hpp"
 #include "analysis/expect/kinds.hpp"
 
 namespace numdiff::analysis::expect {
@@ -56,23 +57,32 @@ expectations mask(const call& c) {
   const double fill = c.scalar("fill", -std::numeric_limits<double>::infinity());
   const grid out = grid_of(c.write(0).type);
   const double stored_fill = std::fabs(fill) > out.maximum ? std::copysign(HUGE_VAL, fill) : out.round(fill);
+  const operand& written = c.op().writes.front();
+  require(c.write(0).values.size() == x.values.size(), "operands of different size");
+  const std::vector<std::uint8_t> zero = hides(written) ? zero_coded(written) : std::vector<std::uint8_t>();
   std::vector<double> values = x.values;
+  std::vector<bool> seen(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t s = i % columns, t = i / columns % rows;
     bool visible = !causal || s + rows <= t + columns;
     if (c.reads(2)) visible = visible && c.read(1).values[i % c.read(1).values.size()] != 0;
-    if (!visible) values[i] = stored_fill;
+    seen[i] = visible;
+    // A view that hides the fill stores zero there.
+    if (!visible) values[i] = !zero.empty() && zero[i] != 0 ? 0 : stored_fill;
   }
   expectations e = moved(std::move(values), keeps_values(x, c.write(0)));
-  e[0].review = [&c, columns, stored_fill](const expectation& honest, judgement& j) {
+  e[0].judges_hidden = true;
+  e[0].review = [&c, columns, stored_fill, zero, seen](const expectation&, judgement& j) {
     // A row that the mask leaves something of, and the output nothing.
-    const auto hidden = [&](double v) { return v == stored_fill || v == c.scalar("fill", stored_fill); };
-    std::int64_t lost = 0;
     const std::vector<double>& y = c.write(0).values;
+    std::int64_t lost = 0;
     for (std::size_t row = 0; row < y.size() && j.v == verdict::beyond; row += columns) {
-      const auto first = static_cast<std::ptrdiff_t>(row), last = static_cast<std::ptrdiff_t>(row + columns);
-      lost += std::all_of(y.begin() + first, y.begin() + last, hidden) &&
-              !std::all_of(honest.exact.begin() + first, honest.exact.begin() + last, hidden);
+      bool sees = false, gone = true;
+      for (std::size_t i = row; i < row + columns; ++i) {
+        sees = sees || seen[i];
+        gone = gone && (y[i] == stored_fill || (!zero.empty() && zero[i] != 0));
+      }
+      lost += sees && gone;
     }
     if (lost == 0) return;
     j.cause_hint = "fully-masked-row";

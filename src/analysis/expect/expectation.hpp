@@ -37,6 +37,7 @@ struct expectation {
   // answer.
   std::function<void(const expectation&, judgement&)> review;
   double internal_limit = 6;    // multiples of the internal sigma that are still honest
+  bool judges_hidden = false;   // the places that the output hides are the op's business
   bool copies = false;          // values must be equal, not near
   double probe_ratio = 0;       // of random projections of what is not replayed
   double probe_limit = 0;       // 0: not probed

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/expect/explain.hpp"
+#include "analysis/expect/hidden.hpp"
 
 namespace numdiff::analysis::expect {
 namespace {
@@ -192,8 +193,11 @@ judgement judge(const op_instance& op, std::size_t write, const expectation& hon
   sums s;
   std::int64_t inherited = 0, hidden = 0, first_out = -1;
   defect why = defect::none;
+  const std::vector<std::uint8_t> hidden_here =
+      hides(out) && !honest.judges_hidden ? zero_coded(out) : std::vector<std::uint8_t>();
   for (std::size_t k = 0; k < judged; ++k) {
     const std::size_t i = honest.judged.empty() ? k : static_cast<std::size_t>(honest.judged[k]);
+    if (!hidden_here.empty() && hidden_here[i] != 0) continue;
     const double stored = out.value.values[i];
     const std::int64_t before = j.nonfinite_created + j.nonfinite_replayed + hidden;
     if (!settle_range(honest, format, i, stored, j, inherited, hidden, why)) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/expect/hidden.hpp"
 #include "analysis/expect/judge.hpp"
 #include "analysis/expect/kinds.hpp"
 
@@ -46,10 +47,21 @@ struct soft_row {
   }
 };
 
+// The input with minus infinity where its view hid it.
+tensor shown(const call& c) {
+  tensor x = c.read(0);
+  require(c.write(0).values.size() == x.values.size(), "operands of different size");
+  const std::vector<std::uint8_t> hidden = hidden_places(c.op().reads[0], c.write(0));
+  for (std::size_t i = 0; i < hidden.size(); ++i) {
+    if (hidden[i] != 0) x.values[i] = -std::numeric_limits<double>::infinity();
+  }
+  return x;
+}
+
 }  // namespace
 
 expectations softmax(const call& c) {
-  const tensor& x = c.read(0);
+  const tensor x = shown(c);
   const std::size_t n = last_of(x.shape), rows = n > 0 ? x.values.size() / n : 0;
   return in_precision_of(c, [&]<class R>() {
     const R scale = static_cast<R>(c.scalar("scale", 1));
