@@ -22,6 +22,7 @@
   ((op).recording() ? (op).method(__VA_ARGS__) : static_cast<void>(0))
 #define NUMDIFF_DETAIL_CAPTURE(op, role_name, ...) \
   NUMDIFF_DETAIL_PROBE(op, capture, ::numdiff::role::role_name, __VA_ARGS__)
+#define NUMDIFF_DETAIL_SCALAR(op, ...) NUMDIFF_DETAIL_PROBE(op, scalar, __VA_ARGS__)
 #define NUMDIFF_DETAIL_CALL(function, ...) \
   (::numdiff::recording() ? function(__VA_ARGS__) : static_cast<void>(0))
 #define NUMDIFF_KERNEL_PARAM(op) , const ::numdiff::device_op op
@@ -36,6 +37,8 @@
   (true ? static_cast<void>(0) : ::numdiff::detail::sink(op, __VA_ARGS__))
 #define NUMDIFF_DETAIL_CAPTURE(op, role_name, ...) \
   (true ? static_cast<void>(0) : ::numdiff::detail::sink(op, __VA_ARGS__))
+#define NUMDIFF_DETAIL_SCALAR(op, name, ...) \
+  (true ? static_cast<void>(0) : ::numdiff::detail::sink(op, name, ::numdiff::detail::by_value(__VA_ARGS__)))
 #define NUMDIFF_DETAIL_CALL(function, ...) \
   (true ? static_cast<void>(0) : ::numdiff::detail::sink(__VA_ARGS__))
 #define NUMDIFF_KERNEL_PARAM(op)
@@ -77,7 +80,7 @@
 // What it reads and writes: captured before as "m" and after as "m.new".
 #define NUMDIFF_STATE(op, ...) NUMDIFF_DETAIL_CAPTURE(op, state, __VA_ARGS__)
 // NUMDIFF_SCALAR(op, name, number)
-#define NUMDIFF_SCALAR(op, ...) NUMDIFF_DETAIL_PROBE(op, scalar, __VA_ARGS__)
+#define NUMDIFF_SCALAR(op, ...) NUMDIFF_DETAIL_SCALAR(op, __VA_ARGS__)
 // NUMDIFF_CAST(op, name, source, destination): the destination, with counts from the source.
 #define NUMDIFF_CAST(op, ...) NUMDIFF_DETAIL_PROBE(op, cast, __VA_ARGS__)
 // NUMDIFF_COUNTS(op, name, numdiff::cast_counter)

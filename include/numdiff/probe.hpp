@@ -17,6 +17,13 @@ namespace detail {
 template <class... Arguments>
 NUMDIFF_HD constexpr void sink(Arguments&&... /*unused*/) noexcept {}
 
+// Keeps a local variable out of memory: a reference to it, even in code that is never run, may change
+// what gcc makes of it.
+template <class Number>
+NUMDIFF_HD constexpr Number by_value(Number value) noexcept {
+  return value;
+}
+
 // What disabled declaring macros declare.
 struct disabled {};
 template <class... Arguments>

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "numdiff/detail/runtime/locks.hpp"
 #include "numdiff/detail/runtime/settings.hpp"
 
 namespace numdiff {
