@@ -17,15 +17,14 @@ std::int64_t now() {
       .count();
 }
 
-bool use_swmr(const std::string& path) {
-  return !is_network_file_system(directory_of(path));
-}
-
 }  // namespace
 
 run_writer::run_writer(const std::string& path, const run_identity& identity)
+    : run_writer(path, identity, !is_network_file_system(directory_of(path))) {}
+
+run_writer::run_writer(const std::string& path, const run_identity& identity, bool swmr)
     : intake_(lengths{}),
-      file_(std::make_unique<table_file>(path, use_swmr(path),
+      file_(std::make_unique<table_file>(path, swmr,
                                          identity.tensors ? payload_size::large : payload_size::small)) {
   put("format.version", std::to_string(format_major), manifest_class::record);
   put("run.id", identity.run_id, manifest_class::identity);
@@ -33,7 +32,7 @@ run_writer::run_writer(const std::string& path, const run_identity& identity)
   put("run.world_size", std::to_string(identity.world_size), manifest_class::record);
   put("run.rank", std::to_string(identity.rank), manifest_class::record);
   put("run.restart", std::to_string(identity.restart), manifest_class::record);
-  put("storage.mode", use_swmr(path) ? "swmr" : "append", manifest_class::performance);
+  put("storage.mode", swmr ? "swmr" : "append", manifest_class::performance);
   commit(0);
   file_->publish();
 }

@@ -26,7 +26,9 @@ struct run_identity {
 class run_writer {
  public:
   // When it returns, the file has its name, says whose it is and can be read. Throws storage::error.
+  // Without SWMR, for network file systems, a file that is not closed is readable up to a flush.
   run_writer(const std::string& path, const run_identity& identity);
+  run_writer(const std::string& path, const run_identity& identity, bool swmr);
   run_writer(const run_writer&) = delete;
   run_writer& operator=(const run_writer&) = delete;
   ~run_writer();

@@ -255,6 +255,26 @@ TEST_CASE("what is written is read") {
   }
 }
 
+TEST_CASE("without SWMR, for network file systems, a file that was left open is read up to its commit") {
+  const scratch dir;
+  const std::string path = dir / "run_a.h5";
+  const sent s;
+  for (const bool closed : {true, false}) {
+    storage::run_writer writer(path, {"r", 1, 0, 0, false}, false);
+    writer.write(s.all());
+    writer.commit(7);
+    if (closed) {
+      writer.close();
+    } else {
+      writer.abandon();
+    }
+    const model::run run = storage::load_run(path);
+    CHECK(run.ranks.at(0).manifest.at("storage.mode").value == "append");
+    CHECK(run.ranks[0].closed == closed);
+    check_all(run.ranks[0], s);
+  }
+}
+
 TEST_CASE("an older file of the name becomes .old") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
