@@ -70,6 +70,7 @@ TEST_CASE("a tie that a tail breaks is not rounded twice") {
   CHECK(std::isnan(add_rounded<dtype::f32>(HUGE_VAL, -HUGE_VAL)));
   CHECK(std::signbit(add_rounded<dtype::f32>(-0.0, -0.0)));
   CHECK(!std::signbit(add_rounded<dtype::f32>(0.0, -0.0)));
+  CHECK(!std::signbit(add_rounded<dtype::f32>(-0.0, 0.0)));
   CHECK(!std::signbit(add_rounded<dtype::f32>(1.5, -1.5)));
 }
 

@@ -37,6 +37,14 @@ std::vector<double> inputs(const oracle& exact) {
     }
   }
   xs.push_back(static_cast<double>(exact.beyond()));
+  const int low = std::ilogb(static_cast<double>(exact.value(1))) - 3;
+  const int high = std::ilogb(static_cast<double>(exact.beyond())) + 2;
+  std::uint64_t random = 1;
+  for (int i = 0; i < 20000; ++i) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    const double significand = 1 + static_cast<double>(random >> 12) * 0x1p-52;
+    xs.push_back(std::ldexp(significand, low + i % (high - low)));
+  }
   const std::size_t positive = xs.size();
   for (std::size_t i = 0; i < positive; ++i) xs.push_back(-xs[i]);
   return xs;
@@ -206,6 +214,8 @@ TEST_CASE("integers round, saturate and take NaN to 0") {
   CHECK(encode(dtype::i8, -0.5, {rounding::up}) == 0);
   CHECK(encode(dtype::i8, 0.01, {rounding::up}) == 1);
   CHECK(encode(dtype::i8, -2.9, {rounding::toward_zero}) == 0xfe);
+  CHECK(encode(dtype::i8, 0.125, {rounding::stochastic}, 0x1000000000000000) == 1);  // P(up) = 1/8
+  CHECK(encode(dtype::i8, 0.125, {rounding::stochastic}, 0x2000000000000000) == 0);
   CHECK(encode(dtype::i8, 1e9) == 0x7f);
   CHECK(encode(dtype::i8, -HUGE_VAL) == 0x80);
   CHECK(encode(dtype::i4, -100.0f) == 0x8);

@@ -200,11 +200,14 @@ TEST_CASE("MX blocks clip by the floor rule only") {
 TEST_CASE("NVFP4: scales of two levels, lost blocks, 4 over 6") {
   std::vector<float> x(32, 1e-6f);
   x[0] = 1;
+  x[21] = 0;
   const quantized q = quantize(x.data(), 1, 32, recipe_nvfp4());
   CHECK(q.global_decode_scale == 1 / 2688.0f);
   CHECK(q.scale_codes[0] == 0x7e);
   CHECK(q.scale_codes[1] == 0);  // amax / 458752 is above 1e-6
   CHECK(q.value(0, 20) == 0);
+  CHECK(q.codes[20] == 0x7);  // times the largest float
+  CHECK(q.codes[21] == 0);
   recipe clamped = recipe_nvfp4();
   clamped.normal_block_scale = true;
   CHECK(quantize(x.data(), 1, 32, clamped).scale_codes[1] == 0x08);
@@ -239,6 +242,8 @@ TEST_CASE("integers, symmetric and with a zero point") {
   const float minus[2] = {-HUGE_VALF, 3};
   const quantized clipped = quantize(minus, 1, 2, recipe_integer(dtype::i8));
   CHECK(clipped.codes[0] == 0x81);
+  const float tiny[1] = {1e-45f};  // amax / 127 underflows
+  CHECK(quantize(tiny, 1, 1, recipe_integer(dtype::i8)).decode_scales[0] == 0x1p-149f);
   const float zeros[2] = {};
   CHECK(quantize(zeros, 1, 2, recipe_integer(dtype::i8, true)).value(0, 0) == 0);
 }

@@ -93,6 +93,9 @@ TEST_CASE("E8M0 scales by the four rules, from first principles") {
   // amax 500 is clipped to 448 by the floor rule, not by the others
   CHECK(mx_scale(500, dtype::f8e4m3fn, mx_rule::floor) == 127);
   CHECK(mx_scale(500, dtype::f8e4m3fn, mx_rule::rceil) == 128);
+  CHECK(mx_scale(256, dtype::f8e4m3fn, mx_rule::ceiling) == 127);
+  CHECK(mx_scale(257, dtype::f8e4m3fn, mx_rule::ceiling) == 128);
+  CHECK(mx_scale(numdiff::f32_max, dtype::mxint8, mx_rule::ceiling) == 254);
   CHECK(mx_scale(448, dtype::f8e4m3fn, mx_rule::rceil) == 127);
   CHECK(mx_scale(6, dtype::f4e2m1fn, mx_rule::rceil) == 127);
   CHECK(mx_scale(496, dtype::f8e4m3fn, mx_rule::even) == 128);

@@ -73,6 +73,7 @@ TEST_CASE("the accumulator-width probe") {
   CHECK(fused_dot(models::hopper_fp8, x, y, 32, 128) == 200704);
   CHECK(fused_dot(models::blackwell_fp8, x, y, 32) == 200716);
   CHECK(fused_dot(models::hopper_fp8, x, z, 32) == 200720);
+  CHECK(fused_dot(models::hopper_fp8, x, y, 32, 1) == 200716);  // promotion within a step of the unit
 }
 
 TEST_CASE("the promotion probe: a later group meets an empty accumulator") {
@@ -113,6 +114,12 @@ TEST_CASE("bias of the 13-bit accumulator on uniform data") {
   CHECK(bias(4096, 0) == doctest::Approx(-0.075).epsilon(0.05));
   CHECK(bias(16384, 0) == doctest::Approx(-0.25).epsilon(0.05));
   CHECK(bias(4096, 128) == doctest::Approx(-0.00055).epsilon(0.1));
+}
+
+TEST_CASE("results below the smallest normal float are cut at 2^-149") {
+  const double a[1] = {0x1.02p-70};
+  const fused_operand x{dtype::bf16, a};
+  CHECK(fused_dot(models::hopper_bf16, x, x, 1) == 0x1p-140 + 0x1p-146);  // and 2^-154
 }
 
 TEST_CASE("strides, tails, non-finite operands") {

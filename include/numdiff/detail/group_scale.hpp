@@ -96,7 +96,7 @@ inline group_scale integer_scale(const recipe& r, const group_range& range) noex
   } else if (range.amax != 0 && range.amax < 0x7f800000u) {
     s.decode = f32_quotient(float_of(range.amax), maximum);
   }
-  if (bits_of(s.decode) == 0) s.decode = float_of(1);  // amax / maximum underflowed
+  if (bits_of(s.decode) == 0) s.decode = float_of(1);  // underflowed: the smallest positive float
   s.code = bits_of(s.decode);
   s.encode = inverse_scale(s.decode);
   return s;
