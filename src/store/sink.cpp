@@ -49,6 +49,10 @@ void* sink_open(const numdiff_sink_open_v1* o, char* error, size_t error_bytes) 
     if (error != nullptr && error_bytes > 0) std::snprintf(error, error_bytes, "%s", reason);
   };
   try {
+    if (o->struct_size < sizeof(*o)) {
+      say("the sink is newer than the runtime");
+      return nullptr;
+    }
     // A host may exit() in a forked child: HDF5's exit handler would write there into our file.
     H5dont_atexit();
     if (const std::string problem = h5::library_problem(); !problem.empty()) {

@@ -147,6 +147,8 @@ void table_file::finish() {
 }
 
 void table_file::take_name() {
+  // Views of the older file would show ranges of the new one.
+  ::unlink(views_file(path_).c_str());
   if (facts_of(path_).exists) rename_file(path_, old_file(path_));
   rename_file(temporary_, path_);
   published_ = true;

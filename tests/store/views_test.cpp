@@ -128,6 +128,20 @@ TEST_CASE("h5py reads statistics from the tables and tensors by name from the vi
   CHECK(complex == "[1.+2.j 3.+4.j]\n");
 }
 
+TEST_CASE("a new run has no views of the older one") {
+  const scratch dir;
+  const std::string path = dir / "run_a.h5";
+  {
+    storage::run_writer writer(path, {"r", 1, 0, 0, false});
+    write_run(writer);
+    writer.close();
+    storage::make_views(path);
+  }
+  storage::run_writer writer(path, {"s", 1, 0, 0, false});
+  CHECK_FALSE(std::filesystem::exists(dir / "run_a.views.h5"));
+  writer.close();
+}
+
 TEST_CASE("views of a run that was not closed need a repair first") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
