@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace numdiff::analysis::expect {
 namespace {
@@ -10,9 +11,10 @@ namespace {
 using matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using matrix_map = Eigen::Map<const matrix>;
 
-// Multiply-adds up to which everything is replayed: about 0.2 s each on one core.
-constexpr double full_by_matrices = 0x1p30;
-constexpr double full_by_chains = 0x1p25;
+// Multiply-adds up to which everything is replayed: about 0.1 s each on one core.
+constexpr double full_by_matrices = 0x1p28;
+constexpr double full_by_long_sums = 0x1p25;
+constexpr double full_by_chains = 0x1p23;
 
 double square(double x) {
   return x * x;
@@ -73,24 +75,63 @@ double prefix_excess(const call& c, const product& p) {
   return excess;
 }
 
+// From a sum and the sum of the squares of its addends, where the accumulator is wide: the errors by their
+// mean over random orders, times how much the tensor's own order exceeds it.
+class closed_form {
+ public:
+  closed_form(const call& c, const product& p)
+      : c_(c), p_(p), n_(static_cast<double>(p.k)), factor_(square(c.rho()) * prefix_excess(c, p)) {}
+  template <class R>
+  void fill(expectation& e, std::size_t at, R sum, double squares) const {
+    const R v = static_cast<R>(p_.alpha) * sum + static_cast<R>(p_.added(at));
+    const auto size = static_cast<double>(v), inner_size = static_cast<double>(sum);
+    const double extra = p_.alpha != 1 || p_.addend != nullptr
+                             ? square(c_.rho()) * (2 * square(size) + square(p_.alpha * inner_size))
+                             : 0;
+    const double sums = (n_ / 6 + 1) * squares + (n_ / 3 + 1) * square(inner_size);
+    // The replay's own sum, when it is in double.
+    const double own = std::is_same_v<R, double> ? square(0x1p-54) : 0;
+    e.set(at, v, square(p_.alpha) * (factor_ + own) * sums + extra);
+  }
+
+ private:
+  const call& c_;
+  const product& p_;
+  double n_, factor_;
+};
+
+void by_long_sums(const call& c, const product& p, const std::vector<std::size_t>& rows, expectation& e) {
+  const closed_form form(c, p);
+  const std::size_t count = rows.empty() ? p.rows() : rows.size();
+  std::vector<long double> sums(p.n);
+  std::vector<double> squares(p.n);
+  for (std::size_t q = 0; q < count; ++q) {
+    const std::size_t row = rows.empty() ? q : rows[q];
+    const double* a = p.left(row / p.m) + row % p.m * p.k;
+    const double* b = p.right(row / p.m);
+    std::fill(sums.begin(), sums.end(), 0.0L);
+    std::fill(squares.begin(), squares.end(), 0.0);
+    for (std::size_t k = 0; k < p.k; ++k) {
+      for (std::size_t j = 0; j < p.n; ++j) {
+        sums[j] += static_cast<long double>(a[k]) * static_cast<long double>(b[k * p.n + j]);
+        squares[j] += square(a[k] * b[k * p.n + j]);
+      }
+    }
+    for (std::size_t j = 0; j < p.n; ++j) {
+      form.fill(e, row * p.n + j, sums[j], squares[j]);
+      if (!rows.empty()) e.judged.push_back(static_cast<std::int64_t>(row * p.n + j));
+    }
+  }
+}
+
 void by_matrices(const call& c, const product& p, const std::vector<std::size_t>& rows, expectation& e) {
-  const double n = static_cast<double>(p.k);
-  const double factor = square(c.rho()) * prefix_excess(c, p);
-  const auto fill = [&](std::size_t at, double sum, double squares) {
-    const double v = p.alpha * sum + p.added(at);
-    const double extra =
-        p.alpha != 1 || p.addend != nullptr ? square(c.rho()) * (2 * v * v + square(p.alpha * sum)) : 0;
-    const double inner = factor * ((n / 6 + 1) * squares + (n / 3 + 1) * sum * sum);
-    // The replay's own sum, in double.
-    const double own = square(0x1p-54) * ((n / 6 + 1) * squares + (n / 3 + 1) * sum * sum);
-    e.set(at, v, square(p.alpha) * (inner + own) + extra);
-  };
+  const closed_form form(c, p);
   const auto rows_of = [&](std::size_t batch, const matrix& a, const auto& position) {
     const matrix_map b(p.right(batch), static_cast<Eigen::Index>(p.k), static_cast<Eigen::Index>(p.n));
     const matrix sums = a * b, squares = a.cwiseAbs2() * b.cwiseAbs2();
     for (Eigen::Index i = 0; i < sums.rows(); ++i) {
       for (Eigen::Index j = 0; j < sums.cols(); ++j) {
-        fill(position(i) * p.n + static_cast<std::size_t>(j), sums(i, j), squares(i, j));
+        form.fill(e, position(i) * p.n + static_cast<std::size_t>(j), sums(i, j), squares(i, j));
       }
     }
   };
@@ -166,12 +207,15 @@ expectations matmul(const call& c) {
   const product p(c);
   expectations e(1);
   e[0].resize(p.c->values.size(), c.wide());
-  const bool chains = c.wide() || c.sum().narrow() || c.sum().promotion > 0 || c.sum().split > 1;
-  const std::vector<std::size_t> rows = sampled_rows(p, chains ? full_by_chains : full_by_matrices);
-  if (c.wide())
+  const bool chains = c.sum().narrow() || c.sum().promotion > 0 || c.sum().split > 1;
+  const double most = chains ? full_by_chains : c.wide() ? full_by_long_sums : full_by_matrices;
+  const std::vector<std::size_t> rows = sampled_rows(p, most);
+  if (chains && c.wide())
     by_chains<long double>(c, p, rows, e[0]);
   else if (chains)
     by_chains<double>(c, p, rows, e[0]);
+  else if (c.wide())
+    by_long_sums(c, p, rows, e[0]);
   else
     by_matrices(c, p, rows, e[0]);
   if (!rows.empty()) {
