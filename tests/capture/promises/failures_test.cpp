@@ -90,6 +90,9 @@ TEST_CASE("the budget is a bound") {
   for (int i = 0; i < 20; ++i) workload::run(10000);
   CHECK(r.session().statistics().bytes <= 200000);
   CHECK(r.session().statistics().dropped_values > 0);
+  std::uint64_t told = 0;
+  for (const auto& m : test::of_kind(r.finish(), message_kind::drop)) told += m.as<drop_row>().values;
+  CHECK(told == numdiff::session::statistics().dropped_values);
 }
 
 TEST_CASE("a sink that fails turns capture off and keeps the tail") {

@@ -54,6 +54,8 @@ class session_state {
 
   // Nobody records any more. True when everything is in the file; otherwise the tail stays.
   bool finish() noexcept {
+    // The last word about drops needs room, and is not a matter of the budget.
+    queue_->limit(0, last_word_ms);
     report_drops();
     const bool proper = writer_->finish();
     if (proper) tail_.remove();
@@ -115,6 +117,7 @@ class session_state {
   }
 
  private:
+  static constexpr std::int64_t last_word_ms = 10000;
   static std::uint64_t ring_bytes(std::uint64_t asked) noexcept {
     constexpr std::uint64_t least = std::uint64_t{64} << 10U, most = std::uint64_t{4} << 30U;
     const std::uint64_t bytes = asked < least ? least : asked > most ? most : asked;
