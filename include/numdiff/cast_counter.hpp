@@ -27,7 +27,7 @@ struct cast_limits {
 };
 
 // Limits that nothing reaches for a dtype without a largest value below double's.
-constexpr cast_limits limits_of(dtype t) noexcept {
+NUMDIFF_HD constexpr cast_limits limits_of(dtype t) noexcept {
   const format f = format_of(t);
   const double maximum = f.max_finite();
   if (!f.is_float() || t == dtype::f64 || is_complex(t)) return {maximum, maximum, 0, 0, false};
@@ -39,7 +39,7 @@ constexpr cast_limits limits_of(dtype t) noexcept {
 
 class cast_counter {
  public:
-  explicit constexpr cast_counter(dtype destination, dtype source = dtype::f32) noexcept
+  NUMDIFF_HD explicit constexpr cast_counter(dtype destination, dtype source = dtype::f32) noexcept
       : limits_(detail::limits_of(destination)) {
     raw_.struct_size = sizeof raw_;
     raw_.dtype = static_cast<std::uint16_t>(destination);
@@ -47,7 +47,7 @@ class cast_counter {
   }
 
   // `value` is what the cast gets (encode scale applied).
-  constexpr void before_cast(double value) noexcept {
+  NUMDIFF_HD constexpr void before_cast(double value) noexcept {
     const std::uint64_t magnitude = detail::bits_of(value) & 0x7fffffffffffffffU;
     constexpr std::uint64_t infinity = 0x7ff0000000000000U;
     ++raw_.count;
@@ -67,7 +67,7 @@ class cast_counter {
     }
   }
 
-  constexpr cast_counter& operator+=(const cast_counter& other) noexcept {
+  NUMDIFF_HD constexpr cast_counter& operator+=(const cast_counter& other) noexcept {
     raw_.count += other.raw_.count;
     raw_.beyond_maximum += other.raw_.beyond_maximum;
     raw_.overflowing += other.raw_.overflowing;
@@ -80,7 +80,7 @@ class cast_counter {
     return *this;
   }
 
-  [[nodiscard]] constexpr const numdiff_counts_v1& raw() const noexcept { return raw_; }
+  [[nodiscard]] NUMDIFF_HD constexpr const numdiff_counts_v1& raw() const noexcept { return raw_; }
 
  private:
   numdiff_counts_v1 raw_{};
