@@ -8,7 +8,7 @@ tools/dependencies.sh
 command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 mkdir -p build
 echo "building (build/demo.log)"
-cmake -S . -B build/demo -G Ninja -DCMAKE_BUILD_TYPE=Release -DNUMDIFF_BUILD_TESTS=OFF -DNUMDIFF_CUDA=OFF >build/demo.log 2>&1 &&
+cmake -S . -B build/demo -G Ninja -DNUMDIFF_BUILD_TESTS=OFF -DNUMDIFF_CUDA=OFF >build/demo.log 2>&1 &&
   ninja -C build/demo >>build/demo.log 2>&1 || { tail -n 40 build/demo.log; exit 1; }
 
 bin=$PWD/build/demo/bin
