@@ -151,21 +151,27 @@ void chain::link_rank(std::uint32_t rank) {
 
   const model::rank_data& data = run_.run().ranks[rank];
   std::unordered_map<std::uint64_t, std::int32_t> written, read;
-  std::unordered_map<std::uint64_t, step> bags;
+  std::unordered_map<std::uint64_t, std::vector<step>> bags;  // different tensors may share extremes
   for (const auto& [row_number, capture] : order) {
     const model::capture_row& row = data.captures[row_number];
     const std::uint64_t key = exact_key(row);
     if (run_.captures()[static_cast<std::size_t>(capture)].written) {
       written[key] = capture;
-      bags[bag_key(row)] = {row_number, capture};
+      bags[bag_key(row)].push_back({row_number, capture});
       continue;
     }
+    const auto moved_from = [&]() -> std::int32_t {
+      const auto bag = bags.find(bag_key(row));
+      if (bag == bags.end()) return -1;
+      const auto same = std::find_if(bag->second.rbegin(), bag->second.rend(),
+                                     [&](const step& s) { return same_sums(row, data.captures[s.row]); });
+      return same == bag->second.rend() ? -1 : same->capture;
+    };
     link found;
     if (const auto at = written.find(key); at != written.end()) {
       found = {origin::written, at->second};
-    } else if (const auto bag = bags.find(bag_key(row));
-               bag != bags.end() && same_sums(row, data.captures[bag->second.row])) {
-      found = {origin::moved, bag->second.capture};
+    } else if (const std::int32_t moved = moved_from(); moved >= 0) {
+      found = {origin::moved, moved};
     } else if (const auto again = read.find(key); again != read.end()) {
       found = {origin::read, again->second};
     }

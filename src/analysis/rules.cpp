@@ -74,6 +74,10 @@ bool op_overflowed(const evidence& e, const rule& r) {
 bool made_nan(const evidence& e, const rule&) {
   return e.nonfinite_created;
 }
+// Gradients that vanish although they carry a scale, or in a wide format, are small, not unscaled.
+bool unscaled_gradients(const evidence& e, const rule& r) {
+  return hinted(e, r) && (local_beyond(e) || (e.own->pending_factor == 1 && bytes_of(e.type) <= 2));
+}
 bool stale(const evidence& e, const rule& r) {
   return hinted(e, r);
 }
@@ -147,11 +151,12 @@ constexpr rule table[] = {
     {"ND104", "overflow", "op-overflow", op_overflowed, run_wider, "overflowed inside the op"},
     {"ND105", "overflow", "side-value-overflow", hinted_beyond, "keep the side value in a wider format",
      "overflowed a side value"},
-    {"ND106", "underflow", "loss-scale", hinted, "repeat the step with a loss scale of 1024 or more",
-     "lost gradients to zero for want of a loss scale"},
+    {"ND106", "underflow", "loss-scale", unscaled_gradients,
+     "repeat the step with a loss scale of 1024 or more", "lost gradients to zero for want of a loss scale"},
     {"ND107", "underflow", "constant-underflow", constant_vanished, "keep the constant in fp32",
      "uses a constant that became zero"},
-    {"ND108", "underflow", "cast-underflow", hinted_beyond, "scale before the cast", "cast small values to zero"},
+    {"ND108", "underflow", "cast-underflow", hinted_beyond, "scale before the cast",
+     "cast small values to zero"},
     {"ND109", "underflow", "op-underflow", hinted_beyond, run_wider, "lost small results to zero"},
 
     // scaling

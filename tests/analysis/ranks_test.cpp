@@ -1,0 +1,179 @@
+// Runs of several ranks against one: shards in any layout, replicas, partial sums, missing ranks.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "analysis/build_run.hpp"
+#include "analysis/comparison.hpp"
+
+using namespace numdiff;
+using namespace numdiff::testing;
+using analysis::outcome;
+
+namespace {
+
+constexpr std::int64_t rows = 8, columns = 12;
+
+// Rows [r0, r1) and columns [c0, c1) of a [rows, columns] tensor, placed on a mesh.
+held part(const std::vector<double>& all, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1,
+          const std::string& mesh) {
+  held h;
+  for (std::int64_t i = r0; i < r1; ++i) {
+    for (std::int64_t j = c0; j < c1; ++j) h.values.push_back(all[static_cast<std::size_t>(i * columns + j)]);
+  }
+  h.shape = {r1 - r0, c1 - c0};
+  h.begin = {r0, c0};
+  h.global = {rows, columns};
+  h.mesh = mesh;
+  return h;
+}
+
+const std::vector<double> data = numbers(rows * columns, 7);
+
+run_builder one_rank() {
+  run_builder a;
+  a->op(0, "s", "f", "mystery");
+  a->output("y", whole(data, dtype::f32, {rows, columns}));
+  return a;
+}
+
+}  // namespace
+
+TEST_CASE("shards by rows, by columns and in a grid equal the whole") {
+  run_builder a = one_rank();
+  run_builder by_rows(2), by_columns(3), grid(4);
+  for (int r = 0; r < 2; ++r) {
+    by_rows[static_cast<std::size_t>(r)].op(0, "s", "f", "mystery");
+    by_rows[static_cast<std::size_t>(r)].output("y", part(data, 4 * r, 4 * r + 4, 0, columns, "[" + axis("tp", 2, r, "sharded", 0) + "]"));
+  }
+  for (int r = 0; r < 3; ++r) {
+    by_columns[static_cast<std::size_t>(r)].op(0, "s", "f", "mystery");
+    by_columns[static_cast<std::size_t>(r)].output("y", part(data, 0, rows, 4 * r, 4 * r + 4, "[" + axis("tp", 3, r, "sharded", 1) + "]"));
+  }
+  for (int r = 0; r < 4; ++r) {
+    grid[static_cast<std::size_t>(r)].op(0, "s", "f", "mystery");
+    const int i = r / 2, j = r % 2;
+    // Uneven on purpose: 5 and 7 columns.
+    grid[static_cast<std::size_t>(r)].output(
+        "y", part(data, 4 * i, 4 * i + 4, j ? 5 : 0, j ? columns : 5,
+                  "[" + axis("dp", 2, i, "sharded", 0) + "," + axis("tp", 2, j, "sharded", 1) + "]"));
+  }
+  for (run_builder* b : {&by_rows, &by_columns, &grid}) {
+    const auto c = compare(a.run(), b->run());
+    CHECK(c.verdict == outcome::agree);
+    CHECK(c.totals.equal == 1);
+    const auto across = compare(by_rows.run(), b->run());
+    CHECK(across.totals.equal == 1);
+  }
+}
+
+TEST_CASE("a wrong shard differs, a missing one is not comparable") {
+  run_builder a = one_rank(), b(2);
+  std::vector<double> wrong = data;
+  wrong[50] += 0.5;
+  for (int r = 0; r < 2; ++r) {
+    b[static_cast<std::size_t>(r)].op(0, "s", "f", "mystery");
+    b[static_cast<std::size_t>(r)].output("y", part(wrong, 4 * r, 4 * r + 4, 0, columns, "[" + axis("tp", 2, r, "sharded", 0) + "]"));
+  }
+  const auto c = compare(a.run(), b.run());
+  CHECK(c.verdict == outcome::differ);
+  REQUIRE(c.first_divergence);
+  CHECK(c.first_divergence->where.tensor == "y");
+  b.run().ranks.pop_back();
+  b.run().missing = {1};
+  CHECK(compare(a.run(), b.run()).verdict == outcome::incomplete);
+}
+
+TEST_CASE("replicas count once; the first that differs is named with its rank") {
+  const std::string mesh = "[" + axis("dp", 3, 0, "replicated") + "]";
+  run_builder a = one_rank(), b(3);
+  for (std::size_t r = 0; r < 3; ++r) {
+    b[r].op(0, "s", "f", "mystery");
+    b[r].output("y", part(data, 0, rows, 0, columns, mesh));
+  }
+  CHECK(compare(a.run(), b.run()).totals.equal == 1);
+  run_builder d(3);
+  for (std::size_t r = 0; r < 3; ++r) {
+    std::vector<double> own = data;
+    if (r == 2) own[3] += 1e-3;
+    d[r].op(0, "s", "f", "mystery");
+    d[r].output("y", part(own, 0, rows, 0, columns, mesh));
+  }
+  const auto c = compare(a.run(), d.run());
+  CHECK(c.verdict == outcome::differ);
+  REQUIRE(c.first_divergence);
+  CHECK(c.first_divergence->cause == "replica-divergence");
+  CHECK(c.first_divergence->where.ranks == std::vector<std::int32_t>{2});
+}
+
+TEST_CASE("partial sums add up to the whole") {
+  run_builder a = one_rank(), b(2, level::sketch);
+  std::vector<double> left = numbers(rows * columns, 9), right = data;
+  for (std::size_t i = 0; i < data.size(); ++i) right[i] -= left[i];
+  for (int r = 0; r < 2; ++r) {
+    held h = part(r ? right : left, 0, rows, 0, columns, "[" + axis("tp", 2, r, "partial_sum") + "]");
+    h.type = dtype::f64;
+    b[static_cast<std::size_t>(r)].op(0, "s", "f", "mystery");
+    b[static_cast<std::size_t>(r)].output("y", h);
+  }
+  const auto c = compare(a.run(), b.run());
+  CHECK(c.verdict == outcome::agree);
+  CHECK(c.totals.within == 1);
+}
+
+TEST_CASE("ranks without placements are rank-local: equal ones compare, others do not") {
+  run_builder a = one_rank(), b(2);
+  for (std::size_t r = 0; r < 2; ++r) {
+    b[r].op(0, "s", "f", "mystery");
+    b[r].output("y", whole(data, dtype::f32, {rows, columns}));
+  }
+  CHECK(compare(a.run(), b.run()).totals.equal == 1);
+  run_builder d(2);
+  for (std::size_t r = 0; r < 2; ++r) {
+    d[r].op(0, "s", "f", "mystery");
+    d[r].output("y", whole(numbers(rows * columns, r), dtype::f32, {rows, columns}));
+  }
+  const auto c = compare(a.run(), d.run());
+  CHECK(c.verdict == outcome::incomplete);
+  CHECK(c.totals.not_comparable == 1);
+}
+
+TEST_CASE("collectives: honest ones are auxiliary, a skipped and a repeated one are named") {
+  const auto build = [](int times) {
+    run_builder b(2);
+    std::vector<double> addends[2] = {numbers(rows * columns, 3), numbers(rows * columns, 4)};
+    std::vector<double> sum(data.size());
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = addends[0][i] + addends[1][i];
+    for (int r = 0; r < 2; ++r) {
+      rank_builder& k = b[static_cast<std::size_t>(r)];
+      std::vector<double> result = times == 0 ? addends[r] : sum;
+      for (double& x : result) x *= times == 2 ? 2 : 1;
+      k.op(0, "s", "reduce", "all_reduce").order = static_cast<std::uint16_t>(reduction_order::ring);
+      k.collective(collective_operation::all_reduce, 2);
+      k.input("x", part(addends[r], 0, rows, 0, columns, "[" + axis("tp", 2, r, "partial_sum") + "]"));
+      k.output("y", part(result, 0, rows, 0, columns, "[" + axis("tp", 2, r, "replicated") + "]"));
+    }
+    return b;
+  };
+  run_builder a;
+  a->op(0, "s", "other", "mystery");
+  a->output("z", whole({1, 2, 3}));
+  const auto with_other = [](run_builder b) {
+    for (std::size_t r = 0; r < 2; ++r) {
+      b[r].op(0, "s", "other", "mystery");
+      b[r].output("z", whole({1, 2, 3}));
+    }
+    return b;
+  };
+  run_builder honest = with_other(build(1)), skipped = with_other(build(0)), repeated = with_other(build(2));
+  const auto good = compare(a.run(), honest.run());
+  CHECK(good.verdict == outcome::agree);
+  CHECK(good.totals.test.auxiliary == 2);
+  const auto missing = compare(a.run(), skipped.run());
+  REQUIRE(missing.first_divergence);
+  CHECK(missing.first_divergence->cause == "missing-reduction");
+  CHECK(missing.first_divergence->where.op == "reduce");
+  const auto twice = compare(a.run(), repeated.run());
+  REQUIRE(twice.first_divergence);
+  CHECK(twice.first_divergence->cause == "duplicate-reduction");
+}
