@@ -1,7 +1,6 @@
 #include "analysis/local.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -19,16 +18,6 @@ struct instance {
   std::int32_t world_rank = 0;
   std::string why_not;
 };
-
-// Payloads hold zeros for hidden elements. What a mask hides and a softmax skips is minus infinity there;
-// true zeros in the same tensor leave that open.
-bool show_hidden(std::string_view kind, const model::capture_row& row, tensor& t) {
-  if ((kind != "mask" && kind != "softmax") || row.zero + row.negative_zero > 0) return false;
-  for (double& v : t.values) {
-    if (v == 0) v = -std::numeric_limits<double>::infinity();
-  }
-  return true;
-}
 
 // The op as one rank stored it, its tensors decoded.
 instance build(const run_index& run, const logical_op& op, const member& where) {
@@ -67,10 +56,6 @@ instance build(const run_index& run, const logical_op& op, const member& where) 
       x.value = decode(rank, row);
     } catch (const std::runtime_error& error) {
       one.why_not = error.what();
-      return one;
-    }
-    if (row.hidden > 0 && !show_hidden(one.op.kind, row, x.value)) {
-      one.why_not = "hidden elements cannot be told from zeros";
       return one;
     }
     if (capture.written) {

@@ -8,6 +8,7 @@
 
 using namespace numdiff;
 using namespace numdiff::testing;
+using analysis::compare;
 using analysis::outcome;
 
 namespace {
@@ -44,11 +45,13 @@ TEST_CASE("shards by rows, by columns and in a grid equal the whole") {
   run_builder by_rows(2), by_columns(3), grid(4);
   for (int r = 0; r < 2; ++r) {
     by_rows[static_cast<std::size_t>(r)].op(0, "s", "f", "mystery");
-    by_rows[static_cast<std::size_t>(r)].output("y", part(data, 4 * r, 4 * r + 4, 0, columns, "[" + axis("tp", 2, r, "sharded", 0) + "]"));
+    by_rows[static_cast<std::size_t>(r)].output(
+        "y", part(data, 4 * r, 4 * r + 4, 0, columns, "[" + axis("tp", 2, r, "sharded", 0) + "]"));
   }
   for (int r = 0; r < 3; ++r) {
     by_columns[static_cast<std::size_t>(r)].op(0, "s", "f", "mystery");
-    by_columns[static_cast<std::size_t>(r)].output("y", part(data, 0, rows, 4 * r, 4 * r + 4, "[" + axis("tp", 3, r, "sharded", 1) + "]"));
+    by_columns[static_cast<std::size_t>(r)].output(
+        "y", part(data, 0, rows, 4 * r, 4 * r + 4, "[" + axis("tp", 3, r, "sharded", 1) + "]"));
   }
   for (int r = 0; r < 4; ++r) {
     grid[static_cast<std::size_t>(r)].op(0, "s", "f", "mystery");
@@ -73,7 +76,8 @@ TEST_CASE("a wrong shard differs, a missing one is not comparable") {
   wrong[50] += 0.5;
   for (int r = 0; r < 2; ++r) {
     b[static_cast<std::size_t>(r)].op(0, "s", "f", "mystery");
-    b[static_cast<std::size_t>(r)].output("y", part(wrong, 4 * r, 4 * r + 4, 0, columns, "[" + axis("tp", 2, r, "sharded", 0) + "]"));
+    b[static_cast<std::size_t>(r)].output(
+        "y", part(wrong, 4 * r, 4 * r + 4, 0, columns, "[" + axis("tp", 2, r, "sharded", 0) + "]"));
   }
   const auto c = compare(a.run(), b.run());
   CHECK(c.verdict == outcome::differ);
