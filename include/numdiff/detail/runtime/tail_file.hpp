@@ -61,8 +61,9 @@ class tail_file {
     std::memcpy(h.run_id, who.run_id.data(), who.run_id.size());
     h.rank = who.rank;
     h.pid = static_cast<std::int32_t>(getpid());
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    std::memcpy(h.magic, tail_magic, sizeof h.magic);
+    std::uint64_t magic = 0;
+    std::memcpy(&magic, tail_magic, sizeof magic);
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(h.magic), magic, __ATOMIC_RELEASE);
     return true;
   }
 
