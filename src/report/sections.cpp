@@ -132,16 +132,25 @@ std::string worst_ops(const comparison& c, const style& s) {
 
 std::string structure(const comparison& c, const style& s) {
   std::vector<const finding*> list;
-  for (const finding& f : c.findings)
-    if (f.symptom == "structure") list.push_back(&f);
+  std::size_t above = 0;
+  for (const finding& f : c.findings) {
+    if (f.symptom != "structure") continue;
+    if (f.is_root) {
+      ++above;
+    } else {
+      list.push_back(&f);
+    }
+  }
   const std::uint64_t left = c.totals.reference.only_there;
   const std::uint64_t right = c.totals.test.only_there;
-  if (list.empty() && left == 0 && right == 0) return {};
+  if (list.empty() && above == 0 && left == 0 && right == 0) return {};
   std::string out = title(s, "Structure");
   if (left != 0 || right != 0)
     out += wrapped(s, "  ", 2,
                    fmt::format("without a partner: {} of the reference, {} of the test",
                                counted(left, "capture"), counted(right, "capture")));
+  if (above != 0)
+    out += wrapped(s, "  ", 2, fmt::format("differs at {} where an error begins", counted(above, "place")));
   return out + listed(list, s);
 }
 
