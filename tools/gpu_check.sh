@@ -29,6 +29,8 @@ check() {
 
 nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null | tee "$out/device.txt"
 check device_formats tests/values/device_formats.cu
+g++ -std=c++17 -shared -fPIC -I include -I tests tests/capture/support/recording_sink.cpp -o build/gpu/sink.so || failed=$((failed + 1))
+check device_capture tests/capture/cuda/device_capture.cu "-DNUMDIFF_TEST_SINK_PATH=\"$PWD/build/gpu/sink.so\"" -ldl -lpthread
 check tensor_cores tests/measure/tensor_cores.cu -lcublasLt
 echo "gpu_check: $failed check(s) failed"
 [ "$failed" -eq 0 ]
