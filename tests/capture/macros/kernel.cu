@@ -14,7 +14,8 @@
 
 __global__ void scale(const float* x, float* y, float factor, int n PARAMETER) {
   COUNTER;
-  for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < n; i += static_cast<int>(gridDim.x * blockDim.x)) {
+  for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < n;
+       i += static_cast<int>(gridDim.x * blockDim.x)) {
     const float v = x[i] * factor;
     COUNT(v);
     y[i] = v;
