@@ -72,7 +72,7 @@ struct cast_counter {
     if (k == number_class::subnormal) ++row.subnormal;
     if (magnitude == source_maximum) return;
     double square = magnitude * magnitude;
-    keep_apart(&square);
+    NUMDIFF_DETAIL_KEEP_APART(square);
     row.sum_sq += square;
     if (k >= number_class::plus_infinity || std::fabs(value) > std::numeric_limits<double>::max() ||
         value != value) {
@@ -80,7 +80,7 @@ struct cast_counter {
     }
     const double error = value - x;
     square = error * error;
-    keep_apart(&square);
+    NUMDIFF_DETAIL_KEEP_APART(square);
     (overflows ? row.clip_sq : flushed ? row.underflow_sq : row.rounding_sq) += square;
     row.signed_error += x < 0 ? -error : x > 0 ? error : 0;
   }

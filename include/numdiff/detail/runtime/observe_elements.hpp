@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "numdiff/classify.hpp"
+#include "numdiff/detail/runtime/observe_lanes.hpp"
 #include "numdiff/detail/runtime/observe_walk.hpp"
 #include "numdiff/dispatch.hpp"
 #include "numdiff/storage.hpp"
@@ -96,34 +97,67 @@ inline constexpr bool leaves_out_maximum = format_of(T).is_float() && format_of(
 
 // Values of codes wider than a byte. NaN and infinities give any value; callers replace it.
 template <numdiff::dtype T>
-void decode_wide(const code_word<T>* codes, int n, double* values) noexcept {
+NUMDIFF_DETAIL_ALWAYS_INLINE double decode_one(code_word<T> code) noexcept {
   constexpr format f = format_of(T);
   if constexpr (T == numdiff::dtype::f64) {
-    std::memcpy(values, codes, static_cast<std::size_t>(n) * sizeof(double));
+    return double_of(code);
   } else if constexpr (T == numdiff::dtype::f32 || T == numdiff::dtype::tf32) {
-    for (int i = 0; i < n; ++i) values[i] = static_cast<double>(float_of(codes[i]));
-  } else if constexpr (T == numdiff::dtype::bf16) {
-    for (int i = 0; i < n; ++i) {
-      values[i] = static_cast<double>(float_of(static_cast<std::uint32_t>(codes[i]) << 16));
-    }
+    return static_cast<double>(float_of(code));
   } else if constexpr (f.is_float()) {
-    constexpr std::uint32_t normal = 1U << f.mantissa_bits;
-    constexpr double step = power_of_two(f.min_exponent() - f.mantissa_bits);
-    for (int i = 0; i < n; ++i) {
-      const std::uint32_t magnitude = codes[i] & static_cast<std::uint32_t>(f.magnitude_mask());
-      const double small = static_cast<double>(static_cast<std::int32_t>(magnitude)) * step;
-      const std::uint64_t large = (static_cast<std::uint64_t>(magnitude) << (52 - f.mantissa_bits)) +
-                                  (static_cast<std::uint64_t>(1023 - f.bias) << 52);
-      const std::uint64_t sign = static_cast<std::uint64_t>(codes[i] & f.sign_bit()) << (64 - f.bits);
-      values[i] = double_of((magnitude < normal ? bits_of(small) : large) | sign);
-    }
+    return decode_as<T>(code);
   } else if constexpr (f.is_signed) {
-    using integer = std::make_signed_t<code_word<T>>;
-    for (int i = 0; i < n; ++i) values[i] = static_cast<double>(static_cast<integer>(codes[i]));
+    return static_cast<double>(static_cast<std::make_signed_t<code_word<T>>>(code));
   } else {
-    for (int i = 0; i < n; ++i) values[i] = static_cast<double>(codes[i]);
+    return static_cast<double>(code);
   }
 }
+
+template <numdiff::dtype T>
+NUMDIFF_DETAIL_ALWAYS_INLINE void decode_wide_body(const code_word<T>* codes, int n,
+                                                   double* values) noexcept {
+  constexpr format f = format_of(T);
+  typename word_lanes<sizeof(code_word<T>)>::eight code;
+  int i = 0;
+  if constexpr (sizeof(code_word<T>) < 8) {
+    for (; i + 8 <= n; i += 8) {
+      __builtin_memcpy(&code, codes + i, sizeof code);
+      f64x8 x;
+      if constexpr (f.is_float() && f.exponent_bits == 8) {
+        const u32x8 bits = __builtin_convertvector(code, u32x8)
+                           << (32 - 8 * static_cast<int>(sizeof(code_word<T>)));
+        f32x8 single;
+        __builtin_memcpy(&single, &bits, sizeof single);
+        x = __builtin_convertvector(single, f64x8);
+      } else if constexpr (f.is_float()) {
+        const u64x8 word = __builtin_convertvector(code, u64x8);
+        const u64x8 magnitude = word & f.magnitude_mask();
+        const f64x8 small = __builtin_convertvector(__builtin_convertvector(magnitude, i32x8), f64x8) *
+                            power_of_two(f.min_exponent() - f.mantissa_bits);
+        u64x8 bits;
+        __builtin_memcpy(&bits, &small, sizeof bits);
+        const u64x8 large =
+            (magnitude << (52 - f.mantissa_bits)) + (static_cast<std::uint64_t>(1023 - f.bias) << 52);
+        const i64x8 normal = magnitude >= (std::uint64_t{1} << f.mantissa_bits);
+        bits = (normal ? large : bits) | ((word & f.sign_bit()) << (64 - f.bits));
+        __builtin_memcpy(&x, &bits, sizeof x);
+      } else if constexpr (sizeof(code_word<T>) == 2) {
+        i32x8 integer = __builtin_convertvector(code, i32x8);
+        if constexpr (f.is_signed) integer = (integer << 16) >> 16;
+        x = __builtin_convertvector(integer, f64x8);
+      } else if constexpr (f.is_signed) {
+        i32x8 integer;
+        __builtin_memcpy(&integer, &code, sizeof integer);
+        x = __builtin_convertvector(integer, f64x8);
+      } else {
+        x = __builtin_convertvector(code, f64x8);
+      }
+      __builtin_memcpy(values + i, &x, sizeof x);
+    }
+  }
+  for (; i < n; ++i) values[i] = decode_one<T>(codes[i]);
+}
+NUMDIFF_DETAIL_CLONES(template <numdiff::dtype T>, void, decode_wide,
+                      (const code_word<T>* codes, int n, double* values), <T>(codes, n, values))
 
 // Values of n codes with NaN and infinities in place; codes are clean.
 template <numdiff::dtype T>
@@ -134,6 +168,48 @@ void decode_all(const code_word<T>* codes, int n, double* values) noexcept {
     for (int i = 0; i < n; ++i) values[i] = decode_as<T>(codes[i]);
   }
 }
+
+// How many of n float codes have a magnitude below the smallest normal one, 0, or at least the largest
+// finite one.
+struct magnitude_counts {
+  std::int64_t low = 0, zero = 0, high = 0;
+};
+
+template <numdiff::dtype T>
+NUMDIFF_DETAIL_ALWAYS_INLINE magnitude_counts count_magnitudes_body(const code_word<T>* codes,
+                                                                    int n) noexcept {
+  using word = code_word<T>;
+  using lane = std::make_signed_t<word>;
+  constexpr format f = format_of(T);
+  constexpr word mask = static_cast<word>(f.magnitude_mask() << f.padding);
+  constexpr word normal = static_cast<word>(std::uint64_t{1} << (f.mantissa_bits + f.padding));
+  constexpr word largest = static_cast<word>(f.max_code() << f.padding);
+  constexpr int step = 64 / static_cast<int>(sizeof(word));
+  typename word_lanes<sizeof(word)>::full low = {}, zero = {}, high = {}, magnitude;
+  int i = 0;
+  for (; i + step <= n; i += step) {
+    __builtin_memcpy(&magnitude, codes + i, sizeof magnitude);
+    magnitude &= static_cast<lane>(mask);
+    low -= magnitude < static_cast<lane>(normal);
+    zero -= magnitude == 0;
+    high -= magnitude >= static_cast<lane>(largest);
+  }
+  magnitude_counts c;
+  for (int k = 0; k < step; ++k) {
+    c.low += low[k];
+    c.zero += zero[k];
+    c.high += high[k];
+  }
+  for (; i < n; ++i) {
+    const word m = static_cast<word>(codes[i] & mask);
+    c.low += m < normal;
+    c.zero += m == 0;
+    c.high += m >= largest;
+  }
+  return c;
+}
+NUMDIFF_DETAIL_CLONES(template <numdiff::dtype T>, magnitude_counts, count_magnitudes,
+                      (const code_word<T>* codes, int n), <T>(codes, n))
 
 // Numbers of elements by class.
 struct class_counts {
@@ -152,23 +228,16 @@ bool count_wide(const code_word<T>* codes, int n, class_counts& counts, unsigned
   if constexpr (f.is_float()) {
     constexpr word magnitude_mask = static_cast<word>(f.magnitude_mask() << f.padding);
     constexpr word sign = static_cast<word>(f.sign_bit() << f.padding);
-    constexpr word normal = static_cast<word>(std::uint64_t{1} << (f.mantissa_bits + f.padding));
     constexpr word largest = static_cast<word>(f.max_code() << f.padding);
-    std::uint32_t low = 0, zero = 0, high = 0;
-    for (int i = 0; i < n; ++i) {
-      const word magnitude = static_cast<word>(codes[i] & magnitude_mask);
-      low += magnitude < normal;
-      zero += magnitude == 0;
-      high += magnitude >= largest;
-    }
-    if (zero != 0) {
+    const magnitude_counts found = count_magnitudes<T>(codes, n);
+    if (found.zero != 0) {
       std::uint32_t negative = 0;
       for (int i = 0; i < n; ++i) negative += codes[i] == sign;
       counts[number_class::negative_zero] += negative;
-      counts[number_class::zero] += zero - negative;
+      counts[number_class::zero] += found.zero - negative;
     }
-    counts[number_class::subnormal] += low - zero;
-    if (high == 0) return true;
+    counts[number_class::subnormal] += found.low - found.zero;
+    if (found.high == 0) return true;
     bool all = true;
     for (int i = 0; i < n; ++i) {
       keep[i] = included;

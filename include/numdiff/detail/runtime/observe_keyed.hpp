@@ -5,6 +5,7 @@
 
 #include "numdiff/detail/bits.hpp"
 #include "numdiff/detail/digest.hpp"
+#include "numdiff/detail/runtime/observe_lanes.hpp"
 #include "numdiff/detail/sketch.hpp"
 
 namespace numdiff {
@@ -12,61 +13,60 @@ inline namespace v1 {
 namespace detail {
 
 struct digest_tables {
-  // Halves of the place keys: 32-bit products are what vector units have.
-  std::uint32_t low[3][256];
-  std::uint32_t high[3][256];
+  std::uint64_t key[3][256];
 };
 
 inline const digest_tables& place_keys() noexcept {
   static const digest_tables tables = [] {
     digest_tables t{};
     for (int k = 0; k < 3; ++k) {
-      for (std::uint64_t place = 0; place < 256; ++place) {
-        const std::uint64_t key = digest_place_key(k, place);
-        t.low[k][place] = static_cast<std::uint32_t>(key);
-        t.high[k][place] = static_cast<std::uint32_t>(key >> 32);
-      }
+      for (std::uint64_t place = 0; place < 256; ++place) t.key[k][place] = digest_place_key(k, place);
     }
     return t;
   }();
   return tables;
 }
 
-// Adds n elements of one block of 256, from place `place` on, to the block's sums.
+// Adds n elements of one block of 256, whose place keys begin at key0, key1 and key2, to the block's sums.
 template <class Word>
-inline void add_block(const Word* codes, int n, std::uint64_t place, const digest_tables& t,
-                      std::uint64_t (&sum)[2]) noexcept {
-  const std::uint32_t* const low0 = t.low[0] + place;
-  const std::uint32_t* const high0 = t.high[0] + place;
-  const std::uint32_t* const low1 = t.low[1] + place;
-  const std::uint32_t* const high1 = t.high[1] + place;
-  std::uint64_t a = 0, a_high = 0, b = 0, b_high = 0;
-  if constexpr (sizeof(Word) <= 4) {
-    for (int i = 0; i < n; ++i) {
-      const std::uint32_t word = codes[i];
-      const std::uint64_t turned = digest_swap_halves(word);
-      a += std::uint64_t{low0[i]} * word;
-      a_high += std::uint64_t{high0[i]} * word;
-      b += low1[i] * turned;
-      b_high += high1[i] * turned;
-    }
-  } else {
-    const std::uint32_t* const low2 = t.low[2] + place;
-    const std::uint32_t* const high2 = t.high[2] + place;
-    for (int i = 0; i < n; ++i) {
-      const std::uint64_t low = codes[i] & 0xffffffffU;
-      const std::uint64_t high = codes[i] >> 32;
-      const std::uint64_t low_turned = digest_swap_halves(static_cast<std::uint32_t>(low));
-      const std::uint64_t high_turned = digest_swap_halves(static_cast<std::uint32_t>(high));
-      a += low0[i] * low + low1[i] * high;
-      a_high += high0[i] * low + high1[i] * high;
-      b += low1[i] * low_turned + low2[i] * high_turned;
-      b_high += high1[i] * low_turned + high2[i] * high_turned;
+NUMDIFF_DETAIL_ALWAYS_INLINE void add_block_body(const Word* codes, int n, const std::uint64_t* key0,
+                                                 const std::uint64_t* key1, const std::uint64_t* key2,
+                                                 std::uint64_t* sum) noexcept {
+  typename word_lanes<sizeof(Word)>::eight code;
+  u64x8 a = {}, b = {}, keys;
+  int i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __builtin_memcpy(&code, codes + i, sizeof code);
+    const u64x8 word = __builtin_convertvector(code, u64x8);
+    const u64x8 low = word & 0xffffffffU;
+    const u64x8 low_turned = ((low << 16) | (low >> 16)) & 0xffffffffU;
+    __builtin_memcpy(&keys, key0 + i, sizeof keys);
+    a += keys * low;
+    __builtin_memcpy(&keys, key1 + i, sizeof keys);
+    b += keys * low_turned;
+    if constexpr (sizeof(Word) == 8) {
+      const u64x8 high = word >> 32;
+      a += keys * high;
+      __builtin_memcpy(&keys, key2 + i, sizeof keys);
+      b += keys * (((high << 16) | (high >> 16)) & 0xffffffffU);
     }
   }
-  sum[0] += a + (a_high << 32);
-  sum[1] += b + (b_high << 32);
+  for (int k = 0; k < 8; ++k) {
+    sum[0] += a[k];
+    sum[1] += b[k];
+  }
+  for (; i < n; ++i) {
+    const std::uint64_t word = codes[i];
+    const auto low = static_cast<std::uint32_t>(word);
+    const auto high = static_cast<std::uint32_t>(word >> 32);
+    sum[0] += key0[i] * low + key1[i] * high;
+    sum[1] += key1[i] * digest_swap_halves(low) + key2[i] * digest_swap_halves(high);
+  }
 }
+NUMDIFF_DETAIL_CLONES(template <class Word>, void, add_block,
+                      (const Word* codes, int n, const std::uint64_t* key0, const std::uint64_t* key1,
+                       const std::uint64_t* key2, std::uint64_t* sum),
+                      (codes, n, key0, key1, key2, sum))
 
 template <class Word>
 inline void add_digest(const Word* codes, std::int64_t n, std::uint64_t g, const digest_tables& tables,
@@ -76,7 +76,7 @@ inline void add_digest(const Word* codes, std::int64_t n, std::uint64_t g, const
     const int length =
         n < static_cast<std::int64_t>(256 - place) ? static_cast<int>(n) : static_cast<int>(256 - place);
     std::uint64_t sum[2] = {0, 0};
-    add_block(codes, length, place, tables, sum);
+    add_block(codes, length, tables.key[0] + place, tables.key[1] + place, tables.key[2] + place, sum);
     d.sum[0] += digest_block_key(0, g / 256) * sum[0];
     d.sum[1] += digest_block_key(1, g / 256) * sum[1];
     codes += length;
@@ -85,19 +85,50 @@ inline void add_digest(const Word* codes, std::int64_t n, std::uint64_t g, const
   }
 }
 
+// Adds n values of one block of 256 to lanes that begin at `to`, minus where a bit of `signs`, from bit `bit`
+// of its first word on, is set.
+NUMDIFF_DETAIL_ALWAYS_INLINE void add_lanes_body(const double* values, int n, const std::uint64_t* signs,
+                                                 std::uint64_t bit, double* to) noexcept {
+  const u64x8 up = {63, 62, 61, 60, 59, 58, 57, 56};
+  f64x8 lanes;
+  u64x8 x;
+  int i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const std::uint64_t at = bit + static_cast<std::uint64_t>(i);
+    const std::uint64_t low = signs[at / 64] >> (at % 64);
+    const std::uint64_t eight = at % 64 == 0 ? low : low | (signs[at / 64 + 1] << (64 - at % 64));
+    const u64x8 minus = ((u64x8{} + eight) << up) & (std::uint64_t{1} << 63);
+    __builtin_memcpy(&x, values + i, sizeof x);
+    __builtin_memcpy(&lanes, to + i, sizeof lanes);
+    x ^= minus;
+    f64x8 terms;
+    __builtin_memcpy(&terms, &x, sizeof terms);
+    lanes += terms;
+    __builtin_memcpy(to + i, &lanes, sizeof lanes);
+  }
+  for (; i < n; ++i) {
+    const std::uint64_t at = bit + static_cast<std::uint64_t>(i);
+    to[i] += double_of(bits_of(values[i]) ^ ((signs[at / 64] >> (at % 64)) << 63));
+  }
+}
+NUMDIFF_DETAIL_CLONES(, void, add_lanes,
+                      (const double* values, int n, const std::uint64_t* signs, std::uint64_t bit,
+                       double* to),
+                      (values, n, signs, bit, to))
+
 struct sketch_lanes {
   double lane[2 * sketch_buckets] = {};
 
   void add(const double* values, std::int64_t n, std::uint64_t g) noexcept {
     while (n > 0) {
-      const std::uint64_t bit = g % 64;
+      const std::uint64_t place = g % 256;
       const int length =
-          n < static_cast<std::int64_t>(64 - bit) ? static_cast<int>(n) : static_cast<int>(64 - bit);
-      const std::uint64_t signs = sketch_signs(g / 64) >> bit;
-      double* const to = lane + sketch_lane(g);
-      for (int i = 0; i < length; ++i) {
-        to[i] += double_of(bits_of(values[i]) ^ ((signs >> i) << 63));
-      }
+          n < static_cast<std::int64_t>(256 - place) ? static_cast<int>(n) : static_cast<int>(256 - place);
+      std::uint64_t signs[6];
+      const std::uint64_t words = (g % 64 + static_cast<std::uint64_t>(length) + 63) / 64;
+      for (std::uint64_t w = 0; w < words; ++w) signs[w] = sketch_signs(g / 64 + w);
+      signs[words] = 0;
+      add_lanes(values, length, signs, g % 64, lane + sketch_lane(g));
       values += length;
       g += static_cast<std::uint64_t>(length);
       n -= length;

@@ -20,7 +20,6 @@ namespace detail {
 
 struct observe_workspace {
   double values[observe_chunk];
-  double squares[observe_chunk];
   double shifted[observe_chunk];
   double source[observe_chunk];
   std::int64_t group[observe_chunk];
@@ -334,7 +333,7 @@ class observe_pass {
 
   void add_sums(int n) noexcept {
     for (int i = n; i % power_sums::lanes != 0; ++i) w_.values[i] = 0;
-    sums_.add(w_.values, n, chunk_amax_, w_.squares, w_.shifted);
+    sums_.add(w_.values, n, chunk_amax_, w_.shifted);
   }
 
   void finish_chunk(int n) noexcept {
@@ -361,7 +360,7 @@ class observe_pass {
       if constexpr (f.kind == number_kind::floating) {
         const double times = static_cast<double>(count);
         double terms[4] = {x * times, std::fabs(x) * times, x * x * times, x * x * (x * x) * times};
-        keep_apart(terms);
+        NUMDIFF_DETAIL_KEEP_APART(terms);
         for (int p = 0; p < 4; ++p) code_sums_[p] += terms[p];
       } else {
         integers_.add(signed_code(static_cast<word>(c)), count);

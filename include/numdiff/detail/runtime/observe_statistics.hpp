@@ -9,16 +9,25 @@
 
 #include "numdiff/detail/bits.hpp"
 #include "numdiff/detail/runtime/observe_elements.hpp"
+#include "numdiff/detail/runtime/observe_lanes.hpp"
 
 namespace numdiff {
 inline namespace v1 {
 namespace detail {
 
-// Makes the compiler store an array and read it again: a product and the addition of it are never
-// contracted into one rounding across this line.
-inline void keep_apart(double* values) noexcept {
-  asm volatile("" : : "r"(values) : "memory");
+// Exponent fields of n doubles.
+NUMDIFF_DETAIL_ALWAYS_INLINE void fields_of_body(const double* values, int n, std::uint16_t* field) noexcept {
+  u64x8 x;
+  int i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __builtin_memcpy(&x, values + i, sizeof x);
+    const u16x8 eight = __builtin_convertvector((x >> 52) & 0x7ff, u16x8);
+    __builtin_memcpy(field + i, &eight, sizeof eight);
+  }
+  for (; i < n; ++i) field[i] = static_cast<std::uint16_t>((bits_of(values[i]) >> 52) & 0x7ff);
 }
+NUMDIFF_DETAIL_CLONES(, void, fields_of, (const double* values, int n, std::uint16_t* field),
+                      (values, n, field))
 
 // Numbers of elements by octave of a double, from -1074 to 1023.
 struct octave_counts {
@@ -38,7 +47,7 @@ struct octave_counts {
   // Zeros among the values are not counted; subnormal doubles must not be among them.
   void add(const double* values, int n) noexcept {
     std::uint16_t field[observe_chunk];
-    for (int i = 0; i < n; ++i) field[i] = static_cast<std::uint16_t>((bits_of(values[i]) >> 52) & 0x7ff);
+    fields_of(values, n, field);
     int i = 0;
     for (; i + ways <= n; i += ways) {
       ++normal[field[i] * ways];
@@ -117,30 +126,58 @@ struct value_range {
   }
 };
 
+// Lanes of minima, maxima and smallest nonzero magnitudes of n values, a multiple of 8.
+NUMDIFF_DETAIL_ALWAYS_INLINE void lane_ranges_body(const double* values, int n, double* lanes) noexcept {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const f64x8 none = f64x8{} + infinity;
+  f64x8 low = none, high = -none, small = none, x;
+  for (int i = 0; i < n; i += 8) {
+    __builtin_memcpy(&x, values + i, sizeof x);
+    low = x < low ? x : low;
+    high = x > high ? x : high;
+    const f64x8 magnitude = x < 0 ? -x : x;
+    const f64x8 nonzero = magnitude == 0 ? none : magnitude;
+    small = nonzero < small ? nonzero : small;
+  }
+  __builtin_memcpy(lanes, &low, sizeof low);
+  __builtin_memcpy(lanes + 8, &high, sizeof high);
+  __builtin_memcpy(lanes + 16, &small, sizeof small);
+}
+NUMDIFF_DETAIL_CLONES(, void, lane_ranges, (const double* values, int n, double* lanes), (values, n, lanes))
+
 inline value_range range_of(const double* values, int n) noexcept {
-  constexpr int lanes = 8;
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  double low[lanes], high[lanes], small[lanes];
-  for (int k = 0; k < lanes; ++k) {
-    low[k] = small[k] = infinity;
-    high[k] = -infinity;
-  }
-  int i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    for (int k = 0; k < lanes; ++k) {
-      const double x = values[i + k];
-      const double magnitude = std::fabs(x);
-      const double nonzero = magnitude == 0 ? infinity : magnitude;
-      low[k] = x < low[k] ? x : low[k];
-      high[k] = x > high[k] ? x : high[k];
-      small[k] = nonzero < small[k] ? nonzero : small[k];
-    }
-  }
+  double lanes[24];
+  lane_ranges(values, n / 8 * 8, lanes);
   value_range r;
-  for (int k = 0; k < lanes; ++k) r.add(value_range{low[k], high[k], small[k]});
-  for (; i < n; ++i) r.add(values[i]);
+  for (int k = 0; k < 8; ++k) r.add(value_range{lanes[k], lanes[8 + k], lanes[16 + k]});
+  for (int i = n / 8 * 8; i < n; ++i) r.add(values[i]);
   return r;
 }
+
+// Adds values, magnitudes, squares and fourth powers of n values, a multiple of 8, to four times 8 lanes.
+NUMDIFF_DETAIL_ALWAYS_INLINE void add_powers_body(const double* values, int n, double* lanes) noexcept {
+  f64x8 sum, sum_abs, sum_sq, sum_4, x;
+  __builtin_memcpy(&sum, lanes, sizeof sum);
+  __builtin_memcpy(&sum_abs, lanes + 8, sizeof sum);
+  __builtin_memcpy(&sum_sq, lanes + 16, sizeof sum);
+  __builtin_memcpy(&sum_4, lanes + 24, sizeof sum);
+  for (int i = 0; i < n; i += 8) {
+    __builtin_memcpy(&x, values + i, sizeof x);
+    f64x8 square = x * x;
+    NUMDIFF_DETAIL_KEEP_APART(square);
+    f64x8 fourth = square * square;
+    NUMDIFF_DETAIL_KEEP_APART(fourth);
+    sum += x;
+    sum_abs += x < 0 ? -x : x;
+    sum_sq += square;
+    sum_4 += fourth;
+  }
+  __builtin_memcpy(lanes, &sum, sizeof sum);
+  __builtin_memcpy(lanes + 8, &sum_abs, sizeof sum);
+  __builtin_memcpy(lanes + 16, &sum_sq, sizeof sum);
+  __builtin_memcpy(lanes + 24, &sum_4, sizeof sum);
+}
+NUMDIFF_DETAIL_CLONES(, void, add_powers, (const double* values, int n, double* lanes), (values, n, lanes))
 
 // Sums of v, |v|, v^2 and v^4 with v = value * 2^-exponent. The exponent is 0 while fourth powers of the
 // largest magnitude neither overflow nor vanish, else the octave of that magnitude.
@@ -150,32 +187,18 @@ class power_sums {
 
   // Values from n to the next multiple of 8 must be 0; amax is the largest magnitude among them. `scratch`
   // holds as many.
-  void add(const double* values, int n, double amax, double* scratch, double* scratch2) noexcept {
+  void add(const double* values, int n, double amax, double* scratch) noexcept {
     if (amax == 0) return;
     if (amax > amax_) {
       amax_ = amax;
       rescale(exponent_for(amax));
     }
-    if (exponent_ != 0) {
-      for (int i = 0; i < n; ++i) scratch2[i] = shifted(values[i], -exponent_);
-      for (int i = n; i % lanes != 0; ++i) scratch2[i] = 0;
-      values = scratch2;
-    }
     const int end = (n + lanes - 1) / lanes * lanes;
-    for (int i = 0; i < end; ++i) scratch[i] = values[i] * values[i];
-    keep_apart(scratch);
-    for (int i = 0; i < end; i += lanes) {
-      for (int k = 0; k < lanes; ++k) {
-        sum_[0][k] += values[i + k];
-        sum_[1][k] += std::fabs(values[i + k]);
-        sum_[2][k] += scratch[i + k];
-      }
+    if (exponent_ != 0) {
+      for (int i = 0; i < end; ++i) scratch[i] = shifted(values[i], -exponent_);
+      values = scratch;
     }
-    for (int i = 0; i < end; ++i) scratch[i] = scratch[i] * scratch[i];
-    keep_apart(scratch);
-    for (int i = 0; i < end; i += lanes) {
-      for (int k = 0; k < lanes; ++k) sum_[3][k] += scratch[i + k];
-    }
+    add_powers(values, end, sum_[0]);
   }
   // Sum of the p-th kind: 0 v, 1 |v|, 2 v^2, 3 v^4. Lanes are added from 0 to 7.
   [[nodiscard]] double total(int p) const noexcept {
