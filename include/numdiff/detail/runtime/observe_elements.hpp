@@ -162,10 +162,21 @@ NUMDIFF_DETAIL_CLONES(template <numdiff::dtype T>, void, decode_wide,
 // Values of n codes with NaN and infinities in place; codes are clean.
 template <numdiff::dtype T>
 void decode_all(const code_word<T>* codes, int n, double* values) noexcept {
-  if constexpr (T == numdiff::dtype::f64) {
-    std::memcpy(values, codes, static_cast<std::size_t>(n) * sizeof(double));
+  constexpr format f = format_of(T);
+  if constexpr (is_tabled<T>) {
+    const code_table& table = table_of<T>();
+    for (int i = 0; i < n; ++i) values[i] = table.value[codes[i]];
+    if (table.nonfinite_count == 0) return;
+    for (int i = 0; i < n; ++i) {
+      if (!table.finite[codes[i]]) values[i] = decode_as<T>(codes[i]);
+    }
   } else {
-    for (int i = 0; i < n; ++i) values[i] = decode_as<T>(codes[i]);
+    decode_wide<T>(codes, n, values);
+    if constexpr (f.is_float() && f.exponent_bits < 8) {
+      for (int i = 0; i < n; ++i) {
+        if ((codes[i] & f.magnitude_mask()) > f.max_code()) values[i] = decode_as<T>(codes[i]);
+      }
+    }
   }
 }
 

@@ -36,10 +36,12 @@ class integer_sums {
         }
         sum_ += sum;
         sum_abs_ += magnitudes;
+        std::conditional_t<sizeof(word) == 2, std::uint64_t, uint128> squares = 0;
         for (int i = 0; i < n; ++i) {
           const std::uint64_t m = magnitude_of(static_cast<wide>(static_cast<integer>(codes[i])));
-          sum_sq_ += m * m;
+          squares += m * m;
         }
+        sum_sq_ += squares;
       } else {
         for (int i = 0; i < n; ++i) {
           const wide x = static_cast<integer>(codes[i]);

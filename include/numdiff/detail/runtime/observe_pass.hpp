@@ -8,32 +8,15 @@
 #include <vector>
 
 #include "numdiff/detail/runtime/observe_cast.hpp"
+#include "numdiff/detail/runtime/observe_codes.hpp"
 #include "numdiff/detail/runtime/observe_integers.hpp"
-#include "numdiff/detail/runtime/observe_keyed.hpp"
-#include "numdiff/detail/runtime/observe_scales.hpp"
-#include "numdiff/detail/runtime/observe_statistics.hpp"
-#include "numdiff/detail/runtime/observe_walk.hpp"
+#include "numdiff/detail/runtime/observe_source.hpp"
 
 namespace numdiff {
 inline namespace v1 {
 namespace detail {
 
-struct observe_workspace {
-  double values[observe_chunk];
-  double shifted[observe_chunk];
-  double source[observe_chunk];
-  std::int64_t group[observe_chunk];
-  std::uint64_t words[observe_chunk];
-  unsigned char keep[observe_chunk];
-  unsigned char visible[observe_chunk];
-  global_run runs[observe_chunk];
-  global_run shown[observe_chunk];
-  std::uint64_t codes[4][256];
-  octave_counts octaves;
-  octave_counts relative;
-  sketch_lanes sketch;
-  std::vector<double> group_amax;
-};
+struct no_sums {};
 
 template <numdiff::dtype T>
 class observe_pass {
@@ -44,16 +27,14 @@ class observe_pass {
       : in_(in),
         out_(out),
         w_(*out.workspace),
-        shape_(shape_of(in.tensor)),
-        complex_(is_complex(in.tensor.type)),
         scaled_(in.scaling.granularity != granularity::none && in.scaling.scales != nullptr),
-        grid_(shape_, complex_, in.scaling) {}
+        grid_(shape_of(in.tensor), is_complex(in.tensor.type), in.scaling),
+        source_(in, w_, scaled_ ? &grid_ : nullptr) {}
 
   void run() {
     start();
-    for (std::int64_t done = 0; done < shape_.count; done += observe_chunk) {
-      const std::int64_t rest = shape_.count - done;
-      const int n = fetch(rest < observe_chunk ? static_cast<int>(rest) : observe_chunk);
+    while (!source_.ended()) {
+      const int n = source_.next(out_.has_values ? &out_.values : nullptr);
       if (n > 0) take(n);
     }
     finish();
@@ -64,109 +45,23 @@ class observe_pass {
   static constexpr bool tabled = is_tabled<T>;
   static constexpr bool integral = format_of(T).kind == number_kind::integer && !tabled;
 
-  word* codes() noexcept { return reinterpret_cast<word*>(w_.words); }
-
   void start() {
-    start_memory(memory_, in_.tensor);
-    map_.start(shape_, in_.map, complex_);
-    visibility_.start(shape_, in_.hidden, complex_);
-    if (in_.hidden.has_fill) fill_ = clean_code<T>(static_cast<word>(encode_as<T>(in_.hidden.fill)));
-    may_hide_ = in_.hidden.visible || in_.hidden.lengths || in_.hidden.has_fill ||
-                in_.map.is == global_map::kind::flat || in_.map.ids_dimension >= 0;
+    source_.start();
     w_.octaves.clear();
     if constexpr (tabled) std::memset(w_.codes, 0, sizeof w_.codes);
     if (out_.has_sketch) w_.sketch = {};
     if (out_.has_values) {
-      out_.values.clear();
-      out_.values.reserve(static_cast<std::size_t>(shape_.count) * sizeof(word));
+      out_.values.reserve(static_cast<std::size_t>(source_.shape().count) * sizeof(word));
     }
     if (scaled_) w_.group_amax.assign(static_cast<std::size_t>(grid_.count()), 0);
-    if (in_.cast_source) {
-      start_memory(source_memory_, *in_.cast_source);
-      const format f = format_of(T);
-      cast_.limit[0] = limit_of(f, false);
-      cast_.limit[1] = limit_of(f, true);
-      const format source = format_of(in_.cast_source->type);
-      if (source.is_float() && source.bits >= 16) cast_.source_maximum = source.max_finite();
-      narrow_source_ = source.bits <= 32;
-      out_.cast = {};
-      out_.cast.source_dtype = static_cast<std::uint16_t>(in_.cast_source->type);
-    }
-  }
-
-  // Loads the next n elements and drops the hidden ones; returns how many are left.
-  int fetch(int n) {
-    load_codes<T>(in_.tensor, memory_, n, codes());
-    if (scaled_) grid_.next(n, w_.group);
-    if (in_.cast_source) load_source(n);
-    bool padding = false;
-    run_count_ = 0;
-    for (int i = 0; i < n;) {
-      const global_run r = map_.next(n - i);
-      padding = padding || r.global < 0;
-      w_.runs[run_count_++] = r;
-      i += static_cast<int>(r.length);
-    }
-    const int left = may_hide_ ? drop_hidden(n, padding) : n;
-    if (out_.has_values && !may_hide_) keep_values(n);
-    return left;
-  }
-
-  void load_source(int n) {
-    visit_dtype(in_.cast_source->type, [&](auto type) {
-      using source_word = code_word<type.value>;
-      source_word source[observe_chunk];
-      load_codes<type.value>(*in_.cast_source, source_memory_, n, source);
-      decode_all<type.value>(source, n, w_.source);
-    });
-  }
-
-  void keep_values(int n) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(codes());
-    out_.values.insert(out_.values.end(), bytes, bytes + static_cast<std::size_t>(n) * sizeof(word));
-  }
-
-  int drop_hidden(int n, bool padding) {
-    for (int i = 0; i < n; ++i) w_.visible[i] = 1;
-    visibility_.next(n, w_.visible);
-    word* const c = codes();
-    if (in_.hidden.has_fill) {
-      for (int i = 0; i < n; ++i) w_.visible[i] &= static_cast<unsigned char>(c[i] != fill_);
-    }
-    if (padding) {
-      for (int r = 0, i = 0; r < run_count_; i += static_cast<int>(w_.runs[r++].length)) {
-        if (w_.runs[r].global < 0)
-          std::memset(w_.visible + i, 0, static_cast<std::size_t>(w_.runs[r].length));
-      }
-    }
-    if (out_.has_values) {
-      for (int i = 0; i < n; ++i) {
-        if (!w_.visible[i]) c[i] = 0;
-      }
-      keep_values(n);
-    }
-    int left = 0;
-    int shown = 0;
-    for (int r = 0, i = 0; r < run_count_; ++r) {
-      bool open = false;
-      for (std::int64_t j = 0; j < w_.runs[r].length; ++j, ++i) {
-        if (!w_.visible[i]) {
-          open = false;
-          continue;
-        }
-        c[left] = c[i];
-        if (scaled_) w_.group[left] = w_.group[i];
-        if (in_.cast_source) w_.source[left] = w_.source[i];
-        if (!open) w_.shown[shown++] = {w_.runs[r].global + j, 0};
-        open = true;
-        ++w_.shown[shown - 1].length;
-        ++left;
-      }
-    }
-    for (int i = 0; i < shown; ++i) w_.runs[i] = w_.shown[i];
-    run_count_ = shown;
-    out_.row.hidden += n - left;
-    return left;
+    if (!in_.cast_source) return;
+    cast_.limit[0] = limit_of(format_of(T), false);
+    cast_.limit[1] = limit_of(format_of(T), true);
+    const format source = format_of(in_.cast_source->type);
+    if (source.is_float() && source.bits >= 16) cast_.source_maximum = source.max_finite();
+    narrow_source_ = source.bits <= 32;
+    out_.cast = {};
+    out_.cast.source_dtype = static_cast<std::uint16_t>(in_.cast_source->type);
   }
 
   // Everything that is computed of n visible elements.
@@ -232,32 +127,46 @@ class observe_pass {
   bool scale(int n, bool all) {
     for (int i = 0; all && i < n; ++i) w_.keep[i] = included;
     bool finite = true;
-    for (int i = 0; i < n; ++i) {
-      const std::int64_t g = w_.group[i];
-      if (g != group_) enter_group(g);
-      double x = w_.values[i];
-      if (in_.scaling.zero_points) x -= zero_;
-      x *= decode_scale_;
-      if (w_.keep[i] == left_nonfinite) {
-        x = 0;
-      } else if (!(std::fabs(x) <= std::numeric_limits<double>::max())) {
-        w_.keep[i] = left_nonfinite;
-        x = 0;
-        finite = false;
+    for_groups(n, [&](int begin, int end) {
+      double largest = scale_values(w_.values + begin, end - begin, zero_, decode_scale_);
+      if (!all || !(largest <= std::numeric_limits<double>::max())) {
+        largest = 0;
+        for (int i = begin; i < end; ++i) {
+          const double magnitude = std::fabs(w_.values[i]);
+          if (w_.keep[i] != left_nonfinite && !(magnitude <= std::numeric_limits<double>::max())) {
+            w_.keep[i] = left_nonfinite;
+            finite = false;
+          }
+          if (w_.keep[i] == left_nonfinite) {
+            w_.values[i] = 0;
+          } else if (magnitude > largest) {
+            largest = magnitude;
+          }
+        }
       }
-      if (w_.keep[i] != left_nonfinite) {
-        double& amax = w_.group_amax[static_cast<std::size_t>(g)];
-        if (std::fabs(x) > amax) amax = std::fabs(x);
-      }
-      w_.values[i] = x;
-    }
+      double& amax = w_.group_amax[static_cast<std::size_t>(group_)];
+      if (largest > amax) amax = largest;
+    });
     return finite;
+  }
+
+  // Calls f(begin, end) for the stretches of one group among n elements, having entered the group.
+  template <class F>
+  void for_groups(int n, F&& f) {
+    for (int begin = 0; begin < n;) {
+      const std::int64_t g = w_.group[begin];
+      int end = begin + 1;
+      while (end < n && w_.group[end] == g) ++end;
+      if (g != group_) enter_group(g);
+      f(begin, end);
+      begin = end;
+    }
   }
 
   void enter_group(std::int64_t g) noexcept {
     group_ = g;
     decode_scale_ = grid_.decode_scale(g);
-    encode_scale_ = grid_.encode_scale(g);
+    if (in_.cast_source) encode_scale_ = grid_.encode_scale(g);
     zero_ = in_.scaling.zero_points ? grid_.zero_point(g) : 0;
   }
 
@@ -279,7 +188,7 @@ class observe_pass {
 
   void note_nonfinite(int n) noexcept {
     std::int64_t& first = out_.row.first_nonfinite;
-    for (int r = 0, i = 0; r < run_count_ && i < n; i += static_cast<int>(w_.runs[r++].length)) {
+    for (int r = 0, i = 0; r < source_.run_count() && i < n; i += static_cast<int>(w_.runs[r++].length)) {
       for (std::int64_t j = 0; j < w_.runs[r].length; ++j) {
         if (w_.keep[i + j] != left_nonfinite) continue;
         const std::int64_t g = w_.runs[r].global + j;
@@ -338,46 +247,22 @@ class observe_pass {
 
   void finish_chunk(int n) noexcept {
     const digest_tables& keys = place_keys();
-    for (int r = 0, i = 0; r < run_count_ && i < n; i += static_cast<int>(w_.runs[r++].length)) {
+    for (int r = 0, i = 0; r < source_.run_count() && i < n; i += static_cast<int>(w_.runs[r++].length)) {
       const auto g = static_cast<std::uint64_t>(w_.runs[r].global);
       add_digest(codes() + i, w_.runs[r].length, g, keys, digest_);
       if (out_.has_sketch) w_.sketch.add(w_.values + i, w_.runs[r].length, g);
     }
   }
 
-  // Tabled dtypes without scales: everything but digest and sketch follows from how often each code came.
-  void count_codes() noexcept {
-    const code_table& table = table_of<T>();
-    constexpr format f = format_of(T);
-    for (unsigned c = 0; c < 256; ++c) {
-      const std::uint64_t count = w_.codes[0][c] + w_.codes[1][c] + w_.codes[2][c] + w_.codes[3][c];
-      if (count == 0) continue;
-      counts_[table.klass[c]] += static_cast<std::int64_t>(count);
-      if (scaled_ || !table.finite[c]) continue;
-      const double x = table.value[c];
-      range_.add(x);
-      if (x != 0) w_.octaves.add_octave(octave_as<T>(c), count);
-      if constexpr (f.kind == number_kind::floating) {
-        const double times = static_cast<double>(count);
-        double terms[4] = {x * times, std::fabs(x) * times, x * x * times, x * x * (x * x) * times};
-        NUMDIFF_DETAIL_KEEP_APART(terms);
-        for (int p = 0; p < 4; ++p) code_sums_[p] += terms[p];
-      } else {
-        integers_.add(signed_code(static_cast<word>(c)), count);
-      }
-    }
-  }
-
-  static std::int64_t signed_code(word c) noexcept {
-    constexpr format f = format_of(T);
-    if constexpr (f.kind == number_kind::integer) return signed_integer(f, trimmed(f, c));
-    return c;
-  }
-
   void finish() {
     capture_row& row = out_.row;
-    if constexpr (tabled) count_codes();
-    row.count = shape_.count;
+    code_sums<T> by_code;
+    if constexpr (tabled) {
+      by_code.take(w_.codes, counts_);
+      if (!scaled_) by_code.summarise(range_, w_.octaves);
+    }
+    row.count = source_.shape().count;
+    row.hidden = source_.hidden();
     row.nan = counts_[number_class::nan];
     row.positive_infinity = counts_[number_class::plus_infinity];
     row.negative_infinity = counts_[number_class::minus_infinity];
@@ -392,14 +277,15 @@ class observe_pass {
     row.minimum = range_.empty() ? none : range_.minimum + 0.0;
     row.maximum = range_.empty() ? none : range_.maximum + 0.0;
     double* const sum[4] = {&row.sum, &row.sum_abs, &row.sum_sq, &row.sum_4};
-    for (int p = 0; p < 4; ++p) *sum[p] = tabled && !scaled_ ? code_sums_[p] : sums_.total(p);
+    for (int p = 0; p < 4; ++p) *sum[p] = sums_.total(p);
     row.sum_exponent = sums_.exponent();
-    if (format_of(T).kind != number_kind::floating && !scaled_) {
-      const double step = power_of_two(-format_of(T).mantissa_bits);
-      row.sum = integers_.sum() * step;
-      row.sum_abs = integers_.sum_abs() * step;
-      if (integers_.has_squares) row.sum_sq = integers_.sum_sq() * (step * step);
-      if (tabled) row.sum_4 = integers_.sum_4() * (step * step) * (step * step);
+    for (int p = 0; tabled && !scaled_ && p < 4; ++p) *sum[p] = by_code.sum(p);
+    if constexpr (integral) {
+      if (!scaled_) {
+        row.sum = integers_.sum();
+        row.sum_abs = integers_.sum_abs();
+        if (integers_.has_squares) row.sum_sq = integers_.sum_sq();
+      }
     }
     row.digest0 = digest_.sum[0];
     row.digest1 = digest_.sum[1];
@@ -438,58 +324,41 @@ class observe_pass {
   // Goes over the tensor once more, now that the largest magnitude of each group is known.
   void count_relative() {
     w_.relative.clear();
-    const observation_state before{out_.row.hidden, out_.has_values};
-    out_.has_values = false;
     group_ = -1;
-    grid_.restart();
-    start_memory(memory_, in_.tensor);
-    map_.start(shape_, in_.map, complex_);
-    visibility_.start(shape_, in_.hidden, complex_);
-    if (in_.cast_source) start_memory(source_memory_, *in_.cast_source);
-    for (std::int64_t done = 0; done < shape_.count; done += observe_chunk) {
-      const std::int64_t rest = shape_.count - done;
-      const int n = fetch(rest < observe_chunk ? static_cast<int>(rest) : observe_chunk);
-      for (int i = 0; i < n; ++i) add_relative(w_.group[i], codes()[i]);
+    source_.start();
+    while (!source_.ended()) {
+      const int n = source_.next(nullptr);
+      decode_all<T>(codes(), n, w_.values);
+      for_groups(n, [&](int begin, int end) {
+        scale_values(w_.values + begin, end - begin, zero_, decode_scale_);
+        const double largest = w_.group_amax[static_cast<std::size_t>(group_)];
+        for (int i = begin; i < end; ++i) {
+          const double magnitude = std::fabs(w_.values[i]);
+          if (magnitude > 0 && magnitude <= largest) {
+            w_.relative.add_octave(relative_octave(magnitude, largest), 1);
+          }
+        }
+      });
     }
-    out_.row.hidden = before.hidden;
-    out_.has_values = before.has_values;
     w_.relative.encode(out_.block_histogram);
   }
 
-  void add_relative(std::int64_t g, word code) noexcept {
-    if (g != group_) enter_group(g);
-    double x = decode_as<T>(code);
-    if (in_.scaling.zero_points) x -= zero_;
-    x *= decode_scale_;
-    if (x == 0 || !(std::fabs(x) <= std::numeric_limits<double>::max())) return;
-    w_.relative.add_octave(relative_octave(x, w_.group_amax[static_cast<std::size_t>(g)]), 1);
-  }
-
-  struct observation_state {
-    std::int64_t hidden;
-    bool has_values;
-  };
+  word* codes() noexcept { return source_.codes(); }
 
   const observe_input& in_;
   observation& out_;
   observe_workspace& w_;
-  observed_shape shape_;
-  bool complex_, scaled_;
-  bool may_hide_ = false, narrow_source_ = false;
+  bool scaled_;
+  bool narrow_source_ = false;
   scale_grid grid_;
-  strided_walk memory_, source_memory_;
-  global_walk map_;
-  visibility_walk visibility_;
-  word fill_ = 0;
-  int run_count_ = 0;
+  chunk_source<T> source_;
   std::int64_t group_ = -1;
   double decode_scale_ = 1, encode_scale_ = 1, zero_ = 0;
   class_counts counts_;
   value_range range_;
   double chunk_amax_ = 0;
   power_sums sums_;
-  double code_sums_[4] = {};
-  integer_sums<T> integers_;
+  std::conditional_t<integral, integer_sums<T>, no_sums> integers_;
   digest digest_;
   cast_counter cast_;
 };

@@ -161,18 +161,53 @@ class scale_grid {
   bool whole_[observe_max_rank] = {};
 };
 
-// Octave of |x| / largest, both finite and nonzero, |x| <= largest; never below -1074.
-inline int relative_octave(double x, double largest) noexcept {
-  constexpr std::uint64_t fraction = low_mask(52);
+// Octave of magnitude / largest, both finite and positive, magnitude <= largest; never below -1074.
+inline int relative_octave(double magnitude, double largest) noexcept {
   const double normal = std::numeric_limits<double>::min();
-  const double lift = power_of_two(64);
-  const double a = std::fabs(x) < normal ? std::fabs(x) * lift : std::fabs(x);
-  const double b = largest < normal ? largest * lift : largest;
-  const int lifted = (std::fabs(x) < normal ? 64 : 0) - (largest < normal ? 64 : 0);
-  const int octave = octave_of_bits(bits_of(a)) - octave_of_bits(bits_of(b)) - lifted -
-                     ((bits_of(a) & fraction) < (bits_of(b) & fraction) ? 1 : 0);
+  int lifted = 0;
+  if (magnitude < normal) {
+    magnitude *= power_of_two(64);
+    lifted = 64;
+  }
+  if (largest < normal) {
+    largest *= power_of_two(64);
+    lifted -= 64;
+  }
+  // One less than the difference of exponents where the dividend's significand is smaller.
+  const std::uint64_t significand = bits_of(largest) & low_mask(52);
+  const int octave = static_cast<int>((bits_of(magnitude) - significand) >> 52) -
+                     static_cast<int>(bits_of(largest) >> 52) - lifted;
   return octave < -1074 ? -1074 : octave;
 }
+
+// Makes n values (value - zero) * scale; returns the largest magnitude, NaN when one is NaN.
+NUMDIFF_DETAIL_ALWAYS_INLINE double scale_values_body(double* values, int n, double zero,
+                                                      double scale) noexcept {
+  i64x8 largest = {};
+  f64x8 x;
+  int i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __builtin_memcpy(&x, values + i, sizeof x);
+    x = (x - zero) * scale;
+    __builtin_memcpy(values + i, &x, sizeof x);
+    i64x8 bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    bits &= std::numeric_limits<std::int64_t>::max();
+    largest = bits > largest ? bits : largest;
+  }
+  std::uint64_t most = 0;
+  for (int k = 0; k < 8; ++k) {
+    if (static_cast<std::uint64_t>(largest[k]) > most) most = static_cast<std::uint64_t>(largest[k]);
+  }
+  for (; i < n; ++i) {
+    values[i] = (values[i] - zero) * scale;
+    const std::uint64_t bits = bits_of(values[i]) & low_mask(63);
+    if (bits > most) most = bits;
+  }
+  return double_of(most);
+}
+NUMDIFF_DETAIL_CLONES(, double, scale_values, (double* values, int n, double zero, double scale),
+                      (values, n, zero, scale))
 
 }  // namespace detail
 }  // namespace v1
