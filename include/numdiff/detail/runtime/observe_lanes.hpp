@@ -61,20 +61,20 @@ inline int instruction_set() noexcept {
   return best;
 }
 
-#define NUMDIFF_DETAIL_CLONES(head, type, name, parameters, arguments)                                   \
-  head __attribute__((target("avx2"))) inline type name##_avx2 parameters noexcept {                     \
-    return name##_body arguments;                                                                        \
-  }                                                                                                      \
-  head __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512"))) inline type \
-      name##_avx512 parameters noexcept {                                                                \
-    return name##_body arguments;                                                                        \
-  }                                                                                                      \
-  head inline type name parameters noexcept {                                                            \
-    switch (instruction_set()) {                                                                         \
-      case 2: return name##_avx512 arguments;                                                            \
-      case 1: return name##_avx2 arguments;                                                              \
-      default: return name##_body arguments;                                                             \
-    }                                                                                                    \
+#define NUMDIFF_DETAIL_CLONES(head, type, name, parameters, arguments)                               \
+  head __attribute__((target("avx2"))) inline type name##_avx2 parameters noexcept {                 \
+    return name##_body arguments;                                                                    \
+  }                                                                                                  \
+  head __attribute__((                                                                               \
+      target("avx512f,avx512dq,avx512bw,avx512vl"))) inline type name##_avx512 parameters noexcept { \
+    return name##_body arguments;                                                                    \
+  }                                                                                                  \
+  head inline type name parameters noexcept {                                                        \
+    switch (instruction_set()) {                                                                     \
+      case 2: return name##_avx512 arguments;                                                        \
+      case 1: return name##_avx2 arguments;                                                          \
+      default: return name##_body arguments;                                                         \
+    }                                                                                                \
   }
 #else
 #define NUMDIFF_DETAIL_CLONES(head, type, name, parameters, arguments) \
