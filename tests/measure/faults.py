@@ -14,6 +14,7 @@ DECIDED = 0.95
 
 build = pathlib.Path(sys.argv[1]).resolve()
 output = pathlib.Path(sys.argv[2])
+places = PLACES[:int(sys.argv[3])] if len(sys.argv) > 3 else PLACES
 scratch = pathlib.Path(tempfile.mkdtemp(prefix="faults-"))
 
 
@@ -73,6 +74,11 @@ def faults():
             yield name, "" if options == "-" else options, op, cause, 1
 
 
+def tell(line):
+    """One line while the table is made."""
+    print("right" if line["right"] else "WRONG", {k: v for k, v in line.items() if k != "right"}, flush=True)
+
+
 references = {}
 
 
@@ -100,6 +106,7 @@ def fault_line(job):
         line["right"] = report["verdict"] == "differ" and line["found"] == line["op"] and first["step"] == step
     except (RuntimeError, KeyError) as error:
         line["verdict"] = str(error)
+    tell(line)
     return line
 
 
@@ -118,6 +125,7 @@ def healthy_line(job):
         line["right"] = report["verdict"] == "agree" and line["decided"] >= DECIDED
     except (RuntimeError, KeyError) as error:
         line["verdict"] = str(error)
+    tell(line)
     return line
 
 
@@ -171,15 +179,12 @@ def write(fault_lines, healthy_lines):
     text += ["", summary, ""]
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text("\n".join(text))
-    for line in fault_lines + healthy_lines:
-        if not line["right"]:
-            print("wrong:", {k: v for k, v in line.items() if k != "right"})
     print(summary)
     return wrong
 
 
 def main():
-    fault_jobs = [(i, f, p) for i, (f, p) in enumerate((f, p) for f in faults() for p in PLACES)]
+    fault_jobs = [(i, f, p) for i, (f, p) in enumerate((f, p) for f in faults() for p in places)]
     healthy = [(i, *job) for i, job in enumerate(healthy_jobs())]
     for options in {model_options(job[1][1]) for job in fault_jobs} | {model_options(job[3]) for job in healthy}:
         reference(options)
