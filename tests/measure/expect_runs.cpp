@@ -19,11 +19,12 @@ namespace model = numdiff::model;
 
 namespace {
 
-void of_run(const std::string& path) {
+using table = std::map<std::string, observed>;
+
+void of_run(const std::string& path, table& kinds) {
   const model::run run = numdiff::storage::load_run(path);
   analysis::symbols names;
   const analysis::run_index index(run, names, {});
-  std::map<std::string, observed> kinds;
   std::map<std::string, int> skipped;
   for (const analysis::logical_op& op : index.ops()) {
     if (op.outside) continue;
@@ -51,13 +52,14 @@ void of_run(const std::string& path) {
           static_cast<long long>(j.saturated), j.cause_hint.c_str(), j.reason.c_str());
     }
   }
-  print(kinds);
   for (const auto& [why, count] : skipped) std::printf("not replayed: %s (%d)\n", why.c_str(), count);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) of_run(argv[i]);
+  table kinds;
+  for (int i = 1; i < argc; ++i) of_run(argv[i], kinds);
+  print(kinds);
   return 0;
 }

@@ -15,10 +15,13 @@ using analysis::judgement;
 struct observed {
   std::vector<double> ratios;
   double closest = 0;  // largest ratio / limit
-  int beyond = 0;
+  int beyond = 0, exact = 0;
 
   void take(const judgement& j) {
-    if (j.ratio > 0) ratios.push_back(j.ratio);
+    if (j.ratio > 0)
+      ratios.push_back(j.ratio);
+    else
+      ++exact;
     if (j.limit > 0) closest = std::max(closest, j.ratio / j.limit);
     beyond += j.v == analysis::verdict::beyond;
   }
@@ -31,12 +34,12 @@ inline double quantile(std::vector<double>& sorted, double q) {
 
 inline void print(const std::map<std::string, observed>& table) {
   std::printf(
-      "| kind, formats | n | median | 1 %% | 99 %% | max | largest ratio / limit | beyond "
-      "|\n|---|---|---|---|---|---|---|---|\n");
+      "| kind, formats | exact | with errors | median | 1 %% | 99 %% | max | largest ratio / limit | beyond "
+      "|\n|---|---|---|---|---|---|---|---|---|\n");
   for (auto [name, o] : table) {
     std::sort(o.ratios.begin(), o.ratios.end());
-    std::printf("| %s | %zu | %.2f | %.2f | %.2f | %.2f | %.2f | %d |\n", name.c_str(), o.ratios.size(),
-                quantile(o.ratios, 0.5), quantile(o.ratios, 0.01), quantile(o.ratios, 0.99),
+    std::printf("| %s | %d | %zu | %.2f | %.2f | %.2f | %.2f | %.2f | %d |\n", name.c_str(), o.exact,
+                o.ratios.size(), quantile(o.ratios, 0.5), quantile(o.ratios, 0.01), quantile(o.ratios, 0.99),
                 quantile(o.ratios, 1), o.closest, o.beyond);
   }
 }

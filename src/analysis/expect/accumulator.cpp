@@ -43,7 +43,7 @@ chain<R>::chain(const accumulator& how, std::int64_t n) noexcept
       floor_(how.numbers.smallest() * (how.truncates ? 1 : 0.5)) {}
 
 template <class R>
-void chain<R>::add(R addend) noexcept {
+void chain<R>::add(R addend, double seen) noexcept {
   const double p = static_cast<double>(addend);
   const double size = std::fabs(p);
   total_ += addend;
@@ -62,7 +62,8 @@ void chain<R>::add(R addend) noexcept {
   ++n_;
   if (how_->narrow()) {
     // The largest term of the last 32 sets where an aligning accumulator cuts.
-    window_ = std::max(size, window_ * 0.97);
+    window_ = std::max({size, seen, window_ * 0.97});
+    if (how_->alignment > 0) window_squares_ += window_ * window_;
     const double reach = how_->alignment > 0 ? std::max({before, after, window_})
                                              : (how_->sequential ? std::max(before, after) : magnitude_);
     const double step = std::max(unit_ * reach, floor_);
@@ -99,9 +100,9 @@ void chain<R>::finish() noexcept {
   const auto square = [](double x) { return x * x; };
   const double rho = rho_factor * unit_;
   const double rho_wide = rho_factor * how_->wide.unit(), rho_partial = rho_factor * how_->partials.unit();
-  variance_ = square(rho) * (sums + addend_squares_) + square(rho_wide) * (wide_squares_ + value * value) +
-              square(rho_partial) * partial_squares_ + square(floor_) / 3 * n +
-              square(0x1p-54) * (how_->promotion + how_->split > 1 ? squares_ : 0);
+  variance_ = square(rho) * (sums + addend_squares_ + window_squares_) +
+              square(rho_wide) * (wide_squares_ + value * value) + square(rho_partial) * partial_squares_ +
+              square(floor_) / 3 * n + square(0x1p-54) * (how_->promotion + how_->split > 1 ? squares_ : 0);
   // Computed partial sums exceed the exact ones by their own error: a quarter covers what was seen.
   bound_ *= 1.25;
   if (how_->narrow() && how_->split > 1)

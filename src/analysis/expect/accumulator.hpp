@@ -32,7 +32,8 @@ template <class R>
 class chain {
  public:
   chain(const accumulator& how, std::int64_t n) noexcept;
-  void add(R addend) noexcept;
+  // `seen`: the addend's magnitude as an aligning unit sees it, where that exceeds the true one.
+  void add(R addend, double seen = 0) noexcept;
   void finish() noexcept;  // after the last addend
 
   [[nodiscard]] R value() const noexcept { return total_; }
@@ -55,6 +56,7 @@ class chain {
   R total_ = 0;
   double part_ = 0, magnitude_ = 0, previous_ = 0, run_ = 0, chunk_ = 0, window_ = 0, peak_ = 0;
   double squares_ = 0, addend_squares_ = 0, wide_squares_ = 0, partial_squares_ = 0;
+  double window_squares_ = 0;
   double variance_ = 0, bound_ = 0;
   double unit_ = 0, floor_ = 0;
 };

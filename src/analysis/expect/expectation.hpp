@@ -16,7 +16,7 @@ struct expectation;
 // A candidate explanation: the values an execution with this fault would have computed before its
 // output rounding. Evaluated only when the output is beyond its expectation.
 struct hypothesis {
-  std::string cause;                                              // a name of the causes in docs/numerics.md
+  std::string cause;                                              // a name of docs/causes.md
   std::string form;                                               // what was tried, for people
   std::function<std::vector<double>(const expectation&)> values;  // one per output element
 };

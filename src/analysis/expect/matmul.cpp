@@ -20,9 +20,18 @@ double square(double x) {
   return x * x;
 }
 
+// Subnormal factors keep their format's smallest exponent in an aligning unit, whether it sees codes or
+// scaled values.
+double least_magnitude(const tensor& t) {
+  const double top = t.scales.empty() ? 1 : *std::max_element(t.scales.begin(), t.scales.end());
+  return std::ldexp(1.0, grid_of(t.type).min_exponent) * std::max(1.0, top);
+}
+
 template <class R>
 void by_chains(const call& c, const product& p, const std::vector<std::size_t>& rows, expectation& e) {
   const std::size_t count = rows.empty() ? p.rows() : rows.size();
+  const bool aligns = c.sum().alignment > 0;
+  const double least_a = least_magnitude(*p.a), least_b = least_magnitude(*p.b);
   std::vector<chain<R>> sums;
   for (std::size_t q = 0; q < count; ++q) {
     const std::size_t row = rows.empty() ? q : rows[q];
@@ -31,7 +40,13 @@ void by_chains(const call& c, const product& p, const std::vector<std::size_t>& 
     sums.assign(p.n, chain<R>(c.sum(), static_cast<std::int64_t>(p.k)));
     for (std::size_t k = 0; k < p.k; ++k) {
       const R left = static_cast<R>(a[k]);
-      for (std::size_t j = 0; j < p.n; ++j) sums[j].add(left * static_cast<R>(b[k * p.n + j]));
+      for (std::size_t j = 0; j < p.n; ++j) {
+        const double right = b[k * p.n + j];
+        const double seen = aligns && a[k] != 0 && right != 0
+                                ? std::max(std::fabs(a[k]), least_a) * std::max(std::fabs(right), least_b)
+                                : 0;
+        sums[j].add(left * static_cast<R>(right), seen);
+      }
     }
     for (std::size_t j = 0; j < p.n; ++j) {
       chain<R>& s = sums[j];

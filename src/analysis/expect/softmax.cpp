@@ -119,7 +119,7 @@ expectations softmax_gradient(const call& c) {
         e[0].set(i, v,
                  square(weight) * (dot.variance() + square(c.rho() * (std::fabs(dp.values[i]) + size))) +
                      square(2 * c.rho() * static_cast<double>(v)));
-        if (dot.bound() > 0) e[0].allow(i, weight * dot.bound());
+        e[0].allow(i, weight * dot.bound() + c.tiny() * (1 + factor));
       }
     }
     e[0].know_factor("the scale", static_cast<double>(scale));
