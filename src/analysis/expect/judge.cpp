@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/expect/accumulator.hpp"
 #include "analysis/expect/explain.hpp"
 #include "analysis/expect/hidden.hpp"
 
@@ -65,13 +66,13 @@ bool settle_range(const expectation& honest, const output_format& format, std::s
 }
 
 void take(const expectation& honest, const output_format& format, std::size_t i, double stored, double reach,
-          judgement& j, sums& s) {
+          double smallest_steps, judgement& j, sums& s) {
   const double exact = honest.exact[i];
   const double low = honest.low.empty() ? 0 : honest.low[i];
   const double error = (stored - exact) - low;
   const double size = std::fabs(error);
   // What the replay itself may be off by.
-  const double own = std::fabs(exact) * (honest.low.empty() ? 0x1p-51 : 0x1p-61);
+  const double own = std::fabs(exact) * (honest.low.empty() ? 0x1p-51 : 0x1p-61) + smallest_steps;
   const double internal = honest.variance[i];
   const double bound = (honest.bound.empty() ? 0 : honest.bound[i]) + own;
   const double spread = honest.copies ? 0 : reach * 0.5 * honest.internal_limit * std::sqrt(internal) + bound;
@@ -190,6 +191,13 @@ judgement judge(const op_instance& op, std::size_t write, const expectation& hon
   const output_format format = output_format_of(op, out);
   const std::size_t judged = honest.judged.empty() ? honest.exact.size() : honest.judged.size();
   const double reach = reach_of(honest.exact.size());
+  // Among subnormal numbers each product of the op is off by its own half step.
+  double smallest_steps = 0;
+  if (op.row != nullptr && !honest.copies) {
+    const grid inner = accumulator_of(*op.row).numbers;
+    if (inner.precision >= 24)
+      smallest_steps = inner.smallest() * static_cast<double>(4 + std::max<std::int64_t>(op.row->k, 0));
+  }
   sums s;
   std::int64_t inherited = 0, hidden = 0, first_out = -1;
   defect why = defect::none;
@@ -201,7 +209,7 @@ judgement judge(const op_instance& op, std::size_t write, const expectation& hon
     const double stored = out.value.values[i];
     const std::int64_t before = j.nonfinite_created + j.nonfinite_replayed + hidden;
     if (!settle_range(honest, format, i, stored, j, inherited, hidden, why)) {
-      take(honest, format, i, stored, reach, j, s);
+      take(honest, format, i, stored, reach, smallest_steps, j, s);
     } else if (first_out < 0 && j.nonfinite_created + j.nonfinite_replayed + hidden > before) {
       first_out = static_cast<std::int64_t>(i);
     }
