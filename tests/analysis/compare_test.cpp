@@ -242,3 +242,42 @@ TEST_CASE("a selection judges only what was asked for") {
   how.select.scopes = {"decoder.layer.2"};
   CHECK(compared(a, b, how).verdict == outcome::agree);
 }
+
+TEST_CASE("totals add up for many random pairs") {
+  std::uint64_t state = 12345;
+  const auto dice = [&](std::uint64_t sides) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return (state >> 33) % sides;
+  };
+  const dtype types[] = {dtype::f32, dtype::bf16, dtype::f16};
+  const level levels[] = {level::stats, level::sketch, level::tensors};
+  for (int round = 0; round < 40; ++round) {
+    const auto random_run = [&] {
+      const std::uint64_t salt = dice(1000), faulty = dice(3), missing = dice(4);
+      const auto hit = [salt](std::int64_t s, int l, const std::string& o, std::uint64_t one_in) {
+        const auto h =
+            (static_cast<std::uint64_t>(s) * 31 + static_cast<std::uint64_t>(l) * 7 + o.size() + salt) *
+            2654435761U;
+        return (h >> 7) % one_in == 0;
+      };
+      tiny t{.type = types[dice(3)],
+             .steps = static_cast<int>(1 + dice(3)),
+             .layers = static_cast<int>(1 + dice(3)),
+             .keep = levels[dice(3)]};
+      if (faulty == 0) {
+        t.spoil = [hit](std::int64_t s, int l, const std::string& o, std::vector<double>& v) {
+          if (hit(s, l, o, 5)) v[s % 2 ? 3 : 4] = s % 2 ? std::numeric_limits<double>::quiet_NaN() : 7;
+        };
+      }
+      if (missing == 0)
+        t.omit = [hit](std::int64_t s, int l, const std::string& o) { return hit(s, l, o, 4); };
+      run_builder b = t.run();
+      if (dice(5) == 0) b.run().ranks[0].drops.captures = dice(9);
+      return b;
+    };
+    run_builder a = random_run(), b = random_run();
+    const auto c = compared(a, b);
+    CHECK((c.verdict == outcome::differ) == c.first_divergence.has_value());
+    CHECK((c.verdict == outcome::agree ? c.complete : true));
+  }
+}
