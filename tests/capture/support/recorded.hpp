@@ -74,12 +74,16 @@ inline bytes read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
+// The whole messages of a file of the recording sink; a killed program may leave half of one.
 inline std::vector<message> read_messages(const std::string& path) {
   const bytes all = read_file(path);
   std::vector<message> out;
   for (std::size_t at = 0; at + sizeof(numdiff::detail::message_header) <= all.size();) {
+    numdiff::detail::message_header header{};
+    std::memcpy(&header, all.data() + at, sizeof header);
+    if (header.size > all.size() - at) break;
     out.push_back(parse(all.data() + at));
-    at += out.back().header.size;
+    at += header.size;
   }
   return out;
 }
