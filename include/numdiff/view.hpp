@@ -39,8 +39,9 @@ class view {
     for (std::uint32_t i = raw_.rank; i-- > 0;) {
       raw_.extent[i] = shape[i];
       raw_.stride[i] = stride;
-      stride *= shape[i] > 1 ? shape[i] : 1;
-      if (shape[i] < 0) raw_.flags |= numdiff_view_invalid;
+      if (shape[i] < 0 || __builtin_mul_overflow(stride, shape[i] > 1 ? shape[i] : 1, &stride)) {
+        raw_.flags |= numdiff_view_invalid;
+      }
     }
   }
   template <class T, class = std::enable_if_t<dtype_of_v<T> != dtype::unknown>>
