@@ -71,7 +71,8 @@ TEST_CASE("an axis nobody declared has one rank") {
 }
 
 TEST_CASE("flat pieces, few and many") {
-  const auto d = describe(view(data, {5}).shard("dp", 0).flat({{10, 0, 3}, {20, 3, 2}}, {4, 8}));
+  const view pieces = view(data, {5}).shard("dp", 0).flat({{10, 0, 3}, {20, 3, 2}}, {4, 8});
+  const auto d = describe(pieces);
   CHECK(
       d.json ==
       R"({"mesh":[{"axis":"dp","size":2,"at":1,"spread":"sharded","dim":0}],"global":[4,8],"flat":[[10,0,3],[20,3,2]]})");
