@@ -39,6 +39,7 @@ struct expectation {
   double internal_limit = 6;    // multiples of the internal sigma that are still honest
   bool judges_hidden = false;   // the places that the output hides are the op's business
   bool copies = false;          // values must be equal, not near
+  double grain = 0;             // of sums and products below the normal range of the op's arithmetic
   double probe_ratio = 0;       // of random projections of what is not replayed
   double probe_limit = 0;       // 0: not probed
   std::int64_t probe_row = -1;  // a row whose projection is outside its bound

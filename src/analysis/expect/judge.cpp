@@ -75,7 +75,8 @@ void take(const expectation& honest, const output_format& format, std::size_t i,
   const double own = std::fabs(exact) * (honest.low.empty() ? 0x1p-51 : 0x1p-61) + smallest_steps;
   const double internal = honest.variance[i];
   const double bound = (honest.bound.empty() ? 0 : honest.bound[i]) + own;
-  const double spread = honest.copies ? 0 : reach * 0.5 * honest.internal_limit * std::sqrt(internal) + bound;
+  const double spread =
+      honest.copies ? 0 : reach * 0.5 * honest.internal_limit * std::sqrt(internal) + bound + honest.grain;
   const double half = honest.copies ? 0 : format.half_width(std::fabs(exact) + spread, i);
   const double rounding_var = honest.copies              ? 0
                               : !honest.rounding.empty() ? honest.rounding[i]
