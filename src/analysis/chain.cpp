@@ -196,10 +196,13 @@ void chain::find_gaps() {
     habit& like = general[place_in_program(run_, c, true)];
     const bool linked = flows_[i].from.origin >= origin::moved;
     if (!linked && step == here.first_step) continue;
+    // Equal numbers, or none that is finite, are in place in any order.
+    const model::capture_row& row = run_.capture_row_of(c.members.front());
+    const bool moved = flows_[i].from.origin == origin::moved || !(row.minimum < row.maximum);
     for (habit* h : {&here, &like}) {
       ++h->seen;
       if (linked) ++h->written;
-      if (flows_[i].from.origin == origin::moved) ++h->moved;
+      if (linked && moved) ++h->moved;
       if (linked && h->example < 0) h->example = flows_[i].from.from;
     }
   }
