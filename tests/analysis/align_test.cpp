@@ -10,8 +10,8 @@
 
 using namespace numdiff;
 using namespace numdiff::testing;
-using analysis::fate;
 using analysis::compare;
+using analysis::fate;
 using analysis::outcome;
 
 namespace {
