@@ -1,6 +1,6 @@
 #include "store/append_table.hpp"
 
-namespace numdiff::storage::h5 {
+namespace numdiff::store::h5 {
 
 append_table::append_table(hid_t file, const place& at, handle type, std::uint64_t width,
                            std::uint64_t chunk_rows)
@@ -39,4 +39,4 @@ void append_table::flush(const place& at) {
   changed_ = false;
 }
 
-}  // namespace numdiff::storage::h5
+}  // namespace numdiff::store::h5

@@ -5,7 +5,7 @@
 
 #include "store/hdf5.hpp"
 
-namespace numdiff::storage::h5 {
+namespace numdiff::store::h5 {
 
 class append_table {
  public:
@@ -28,4 +28,4 @@ class append_table {
   bool changed_ = false;
 };
 
-}  // namespace numdiff::storage::h5
+}  // namespace numdiff::store::h5

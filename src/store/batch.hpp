@@ -7,7 +7,7 @@
 
 #include "store/tables.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 struct batch {
   std::vector<detail::op_row> ops;
@@ -62,4 +62,4 @@ struct batch {
   }
 };
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 class error : public std::runtime_error {
  public:
@@ -23,4 +23,4 @@ class error : public std::runtime_error {
   std::string file_, object_, operation_;
 };
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

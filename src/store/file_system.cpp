@@ -12,7 +12,7 @@
 
 #include "store/error.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 namespace {
 
@@ -91,4 +91,4 @@ std::string old_file(const std::string& path) {
   return path + ".old";
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

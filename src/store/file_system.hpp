@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 struct file_facts {
   bool exists = false;
@@ -23,7 +23,7 @@ std::string name_of_file(const std::string& path);
 // Absolute form of a path, so that a later chdir does not matter.
 std::string absolute(const std::string& path);
 
-// rename(2), or storage::error.
+// rename(2), or store::error.
 void rename_file(const std::string& from, const std::string& to);
 
 // Names that belong to a run file. "run.h5" -> "run.rank00003.h5"; without ".h5" it is put behind.
@@ -34,4 +34,4 @@ std::string tail_file(const std::string& rank_path);
 std::string views_file(const std::string& rank_path);
 std::string old_file(const std::string& path);
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -9,7 +9,7 @@
 #include "store/file_system.hpp"
 #include "store/tables.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 namespace {
 
@@ -169,4 +169,4 @@ std::optional<std::string> read_text_attribute(hid_t object, const char* name, s
   return text;
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

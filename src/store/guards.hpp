@@ -7,7 +7,7 @@
 
 #include "store/hdf5.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 // Plug-in loading off while it lives; the host's setting comes back after.
 class no_plugins {
@@ -31,7 +31,7 @@ struct guarded_file {
   bool in_writing = false;  // opened with SWMR_READ: its writer lives, or was killed
 };
 
-// Opens a file of numdiff for reading. Throws storage::error for anything else.
+// Opens a file of numdiff for reading. Throws store::error for anything else.
 guarded_file open_guarded(const std::string& path);
 
 struct guarded_dataset {
@@ -52,4 +52,4 @@ void require_stored(const guarded_file& file, const guarded_dataset& data, std::
 std::optional<std::uint32_t> read_u32_attribute(hid_t object, const char* name);
 std::optional<std::string> read_text_attribute(hid_t object, const char* name, std::size_t most);
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

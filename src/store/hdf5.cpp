@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-namespace numdiff::storage::h5 {
+namespace numdiff::store::h5 {
 
 namespace {
 
@@ -38,4 +38,4 @@ std::string library_problem() {
   return "";
 }
 
-}  // namespace numdiff::storage::h5
+}  // namespace numdiff::store::h5

@@ -1,5 +1,5 @@
 #pragma once
-// The HDF5 C API, wrapped once: handles that close themselves and calls that throw storage::error.
+// The HDF5 C API, wrapped once: handles that close themselves and calls that throw store::error.
 // Only src/store includes this.
 #include <hdf5.h>
 
@@ -8,7 +8,7 @@
 
 #include "store/error.hpp"
 
-namespace numdiff::storage::h5 {
+namespace numdiff::store::h5 {
 
 // Where an operation takes place, for errors.
 struct place {
@@ -16,7 +16,7 @@ struct place {
   std::string object;
 };
 
-// Throws storage::error with HDF5's own innermost reason.
+// Throws store::error with HDF5's own innermost reason.
 [[noreturn]] void fail(const place& at, const char* operation);
 
 inline void check(herr_t status, const place& at, const char* operation) {
@@ -81,4 +81,4 @@ class quiet {
 // its headers and library differ, so nothing else may be called before this.
 std::string library_problem();
 
-}  // namespace numdiff::storage::h5
+}  // namespace numdiff::store::h5

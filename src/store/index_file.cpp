@@ -15,7 +15,7 @@
 #include "store/table_file.hpp"
 #include "store/table_reader.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 namespace {
 
@@ -142,4 +142,4 @@ run_index read_index(const std::string& path) {
   return index;
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

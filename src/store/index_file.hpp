@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 inline constexpr std::size_t index_name_bytes = 256;
 inline constexpr std::size_t run_id_bytes = 256;
@@ -17,12 +17,12 @@ struct run_index {
 };
 
 // Writes the index when it is not there yet. Rank 0 replaces an index of another run (which becomes `.old`);
-// other ranks write only where there is none. Throws storage::error.
+// other ranks write only where there is none. Throws store::error.
 void write_index(const std::string& path, const std::string& run_id, std::int32_t world_size,
                  std::int32_t rank);
 
-// True for an index, false for any other run file. Both throw storage::error for what is no run.
+// True for an index, false for any other run file. Both throw store::error for what is no run.
 bool is_index(const std::string& path);
 run_index read_index(const std::string& path);
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 using detail::field;
 
@@ -205,4 +205,4 @@ std::int64_t intake::append_bytes(table t, std::vector<std::byte>& heap, std::sp
   return std::exchange(length, length + static_cast<std::int64_t>(bytes.size()));
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

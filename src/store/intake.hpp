@@ -10,7 +10,7 @@
 #include "store/interner.hpp"
 #include "store/message_view.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 // Bounds of what one file interns; a row whose text does not fit any more is dropped and counted.
 inline constexpr std::size_t string_limit_bytes = std::size_t{64} << 20;
@@ -79,4 +79,4 @@ class intake {
   std::uint64_t stored_ = 0;
 };
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 using detail::field;
 
@@ -175,4 +175,4 @@ void intake::place_values(detail::capture_row& row, const capture_fields& f) {
   }
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

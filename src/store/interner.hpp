@@ -8,7 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 // Numbers for texts (strings, and shapes as their bytes). Nothing once `limit_bytes` are used up.
 class interner {
@@ -72,4 +72,4 @@ class content_index {
   std::unordered_map<key, std::int64_t, hash> places_;
 };
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -12,7 +12,7 @@
 
 #include "store/error.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 namespace {
 
@@ -56,4 +56,4 @@ void try_in_child(const std::string& path, const std::function<void()>& work) {
                   : "is damaged: reading it crashes the HDF5 library");
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -3,10 +3,10 @@
 #include <functional>
 #include <string>
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
-// Returns when `work` returned or threw storage::error in a child (the caller then does it again and
-// sees the same); throws storage::error for `path` when the child crashed or took too long.
+// Returns when `work` returned or threw store::error in a child (the caller then does it again and
+// sees the same); throws store::error for `path` when the child crashed or took too long.
 void try_in_child(const std::string& path, const std::function<void()>& work);
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -9,7 +9,7 @@
 #include "store/isolate.hpp"
 #include "store/rank_tables.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 namespace {
 
@@ -85,4 +85,4 @@ model::run load_run(const std::string& path, const load_options& options) {
   return load(path);
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

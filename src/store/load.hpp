@@ -5,7 +5,7 @@
 #include "model/run.hpp"
 #include "store/error.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 struct load_options {
   // Read each file first in a child process, so that a file made to crash or hang HDF5 is refused
@@ -13,8 +13,8 @@ struct load_options {
   bool isolate = true;
 };
 
-// Throws storage::error, whose what() is one sentence. A rank file that is missing is listed in
+// Throws store::error, whose what() is one sentence. A rank file that is missing is listed in
 // run.missing; a rank file of another run is refused.
 model::run load_run(const std::string& path, const load_options& options = {});
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -1,6 +1,6 @@
 #include "store/message_view.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 namespace {
 
@@ -36,4 +36,4 @@ std::optional<field_view> next_field(std::span<const std::byte>& rest) noexcept 
   return field_view{static_cast<detail::field>(header.tag), body.first(header.bytes)};
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

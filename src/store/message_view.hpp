@@ -10,7 +10,7 @@
 
 #include "store/tables.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 struct message_view {
   detail::message_header header{};
@@ -42,4 +42,4 @@ struct field_view {
 // Takes the next field off the front of `rest`; nothing at the end or when it does not fit.
 std::optional<field_view> next_field(std::span<const std::byte>& rest) noexcept;
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

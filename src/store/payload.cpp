@@ -8,7 +8,7 @@
 #include "store/schema.hpp"
 #include "store/table_reader.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 payload_reader::payload_reader(std::string path, const lengths& in_file,
                                std::array<std::vector<std::byte>, dtype_count> behind)
@@ -60,4 +60,4 @@ void payload_reader::read(dtype type, std::int64_t first, std::span<std::byte> o
   }
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -11,7 +11,7 @@
 #include "store/guards.hpp"
 #include "store/tables.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 class payload_reader final : public model::payload_source {
  public:
@@ -19,7 +19,7 @@ class payload_reader final : public model::payload_source {
   payload_reader(std::string path, const lengths& in_file,
                  std::array<std::vector<std::byte>, dtype_count> behind);
 
-  // Throws storage::error for a range that is not stored, and when the file was replaced meanwhile.
+  // Throws store::error for a range that is not stored, and when the file was replaced meanwhile.
   void read(dtype type, std::int64_t first, std::span<std::byte> out) const override;
 
  private:
@@ -34,4 +34,4 @@ class payload_reader final : public model::payload_source {
   mutable std::array<std::optional<guarded_dataset>, dtype_count> data_;
 };
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

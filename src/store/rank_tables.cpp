@@ -10,7 +10,7 @@
 #include "store/table_reader.hpp"
 #include "store/tail.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 namespace {
 
@@ -203,4 +203,4 @@ rank_tables read_rank(const std::string& path) {
   return out;
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -8,7 +8,7 @@
 #include "store/batch.hpp"
 #include "store/payload.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 struct rank_tables {
   batch rows;      // payload left in the file
@@ -24,11 +24,11 @@ struct rank_tables {
 };
 
 // Reads `path` and, where there is one, `path`.tail; the tail alone when the file's birth was cut.
-// Throws storage::error.
+// Throws store::error.
 rank_tables read_rank(const std::string& path);
 
-// What analysis sees. Every offset and number is checked; throws storage::error for what points
+// What analysis sees. Every offset and number is checked; throws store::error for what points
 // outside its table.
 model::rank_data to_rank(rank_tables&& tables, const std::string& path);
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

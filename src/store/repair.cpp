@@ -11,7 +11,7 @@
 #include "store/rank_tables.hpp"
 #include "store/table_file.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 namespace {
 
@@ -88,4 +88,4 @@ std::vector<repaired_file> repair(const std::string& path, const repair_options&
   return results;
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -6,7 +6,7 @@
 
 #include "store/error.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 struct repair_options {
   std::string output;   // where to write; "": in place, the original becomes `.old`
@@ -22,7 +22,7 @@ struct repaired_file {
 };
 
 // Repairs a rank file, or in place every rank file of an index. An original is touched only after its
-// copy is complete. Throws storage::error.
+// copy is complete. Throws store::error.
 std::vector<repaired_file> repair(const std::string& path, const repair_options& options = {});
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -5,7 +5,7 @@
 #include "store/file_system.hpp"
 #include "store/table_file.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 namespace {
 
@@ -89,4 +89,4 @@ void run_writer::close() {
   file_->close();
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -11,7 +11,7 @@
 #include "store/error.hpp"
 #include "store/intake.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 class table_file;
 
@@ -25,7 +25,7 @@ struct run_identity {
 
 class run_writer {
  public:
-  // When it returns, the file has its name, says whose it is and can be read. Throws storage::error.
+  // When it returns, the file has its name, says whose it is and can be read. Throws store::error.
   // Without SWMR, for network file systems, a file that is not closed is readable up to a flush.
   run_writer(const std::string& path, const run_identity& identity);
   run_writer(const std::string& path, const run_identity& identity, bool swmr);
@@ -33,7 +33,7 @@ class run_writer {
   run_writer& operator=(const run_writer&) = delete;
   ~run_writer();
 
-  // Takes whole messages, contiguous. After a storage::error only abandon() may follow.
+  // Takes whole messages, contiguous. After a store::error only abandon() may follow.
   void write(std::span<const std::byte> messages);
   // What was written can be read when it returns.
   void commit(std::uint64_t last_id);
@@ -55,4 +55,4 @@ class run_writer {
   std::uint64_t last_id_ = 0;
 };
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

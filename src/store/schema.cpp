@@ -1,6 +1,6 @@
 #include "store/schema.hpp"
 
-namespace numdiff::storage::h5 {
+namespace numdiff::store::h5 {
 
 namespace {
 
@@ -104,4 +104,4 @@ handle code_type(dtype type, const place& at) {
   }
 }
 
-}  // namespace numdiff::storage::h5
+}  // namespace numdiff::store::h5

@@ -5,7 +5,7 @@
 #include "store/hdf5.hpp"
 #include "store/tables.hpp"
 
-namespace numdiff::storage::h5 {
+namespace numdiff::store::h5 {
 
 // The little-endian compound of a row with the offsets of the struct.
 handle compound(const std::vector<member>& members, std::size_t bytes, const place& at);
@@ -19,4 +19,4 @@ handle code_type(dtype type, const place& at);
 
 hid_t scalar_type(scalar s) noexcept;
 
-}  // namespace numdiff::storage::h5
+}  // namespace numdiff::store::h5

@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace numdiff::storage;
+using namespace numdiff::store;
 
 struct sink {
   std::string path;

@@ -8,7 +8,7 @@
 #include "store/file_system.hpp"
 #include "store/schema.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 namespace {
 
@@ -180,4 +180,4 @@ lengths table_file::length() const {
   return n;
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

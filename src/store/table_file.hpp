@@ -8,7 +8,7 @@
 #include "store/append_table.hpp"
 #include "store/batch.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 // Small chunks keep a file without large tensors small, large ones are written and read faster.
 enum class payload_size : std::uint8_t { small, large };
@@ -33,7 +33,7 @@ class table_file {
   // For a copy: closes the complete file, then gives it its name the same way.
   void finish();
 
-  void close();             // throws storage::error
+  void close();             // throws store::error
   void abandon() noexcept;  // leaves the file as it is on disk
 
   [[nodiscard]] lengths length() const;
@@ -63,4 +63,4 @@ h5::handle write_access(bool swmr, const h5::place& at);
 // Attributes of the root that say what a file is.
 void write_root_attributes(hid_t file, const char* kind, const h5::place& at);
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -5,7 +5,7 @@
 
 #include "store/schema.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 namespace {
 
@@ -95,4 +95,4 @@ void read_plain(const guarded_file& file, const guarded_dataset& data, hid_t typ
   read_raw(data, type, first, count, out, at);
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -8,7 +8,7 @@
 #include "store/guards.hpp"
 #include "store/tables.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 // Throws unless the dataset holds `rows` rows that are wide enough to be rows of `row_bytes`.
 void require_rows(const guarded_file& file, const guarded_dataset& data, std::uint64_t rows,
@@ -33,4 +33,4 @@ std::vector<Row> read_rows(const guarded_file& file, const guarded_dataset& data
   return rows;
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 namespace {
 
@@ -144,4 +144,4 @@ std::string table_name(table t) {
   return std::string("/") + table_names[index_of(t)];
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -12,7 +12,7 @@
 #include "numdiff/detail/rows.hpp"
 #include "numdiff/dtype.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 // Only what a newer minor version adds is ignored by an older reader; a newer major is refused.
 inline constexpr std::uint32_t format_major = 1;
@@ -124,4 +124,4 @@ using sketch = std::array<double, detail::sketch_buckets>;
 std::string payload_name(dtype type);
 std::string table_name(table t);
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -9,7 +9,7 @@
 #include "store/error.hpp"
 #include "store/file_system.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 std::optional<tail_snapshot> read_tail(const std::string& path) {
   const file_facts facts = facts_of(path);
@@ -62,4 +62,4 @@ taken_tail take_tail(const tail_snapshot& tail, std::uint64_t last_id, intake& i
   return taken;
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

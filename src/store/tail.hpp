@@ -7,7 +7,7 @@
 
 #include "store/intake.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 struct tail_snapshot {
   std::string run_id;
@@ -17,7 +17,7 @@ struct tail_snapshot {
 };
 
 // Copies what lies between the read and the write position. Nothing when there is no tail; throws
-// storage::error for a file that is no tail. Taken before the run file is read, it and the file have
+// store::error for a file that is no tail. Taken before the run file is read, it and the file have
 // no gap between them, also while the program runs.
 std::optional<tail_snapshot> read_tail(const std::string& path);
 
@@ -28,4 +28,4 @@ struct taken_tail {
 };
 taken_tail take_tail(const tail_snapshot& tail, std::uint64_t last_id, intake& into);
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -4,7 +4,7 @@
 
 #include "store/rank_tables.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 namespace {
 
@@ -144,4 +144,4 @@ model::rank_data to_rank(rank_tables&& in, const std::string& path) {
   return out;
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -14,7 +14,7 @@
 #include "store/schema.hpp"
 #include "store/table_file.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 namespace {
 
@@ -173,4 +173,4 @@ std::vector<written_views> make_views(const std::string& path, const view_option
   return results;
 }
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

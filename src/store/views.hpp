@@ -7,7 +7,7 @@
 
 #include "store/error.hpp"
 
-namespace numdiff::storage {
+namespace numdiff::store {
 
 // A closing session makes the views itself up to this many stored tensors.
 inline constexpr std::uint64_t views_at_close = 10'000;
@@ -22,7 +22,7 @@ struct written_views {
 };
 
 // Writes the views of a closed rank file, or of every rank file of an index; written aside and
-// renamed. Throws storage::error, also for a file that was not closed (repair it first).
+// renamed. Throws store::error, also for a file that was not closed (repair it first).
 std::vector<written_views> make_views(const std::string& path, const view_options& options = {});
 
-}  // namespace numdiff::storage
+}  // namespace numdiff::store

@@ -22,7 +22,7 @@ namespace {
 using table = std::map<std::string, observed>;
 
 void of_run(const std::string& path, table& kinds) {
-  const model::run run = numdiff::storage::load_run(path);
+  const model::run run = numdiff::store::load_run(path);
   analysis::symbols names;
   const analysis::run_index index(run, names, {});
   std::map<std::string, int> skipped;

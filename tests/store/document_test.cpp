@@ -11,7 +11,7 @@
 #include "store/tables.hpp"
 
 using namespace numdiff;
-using storage::member;
+using store::member;
 
 namespace {
 
@@ -49,23 +49,23 @@ std::string number(double v) {
 
 template <class Row>
 std::vector<std::string> expected(std::size_t most = 1000) {
-  static const std::map<storage::scalar, std::string> names = {
-      {storage::scalar::u16, "u16"}, {storage::scalar::u32, "u32"}, {storage::scalar::u64, "u64"},
-      {storage::scalar::i32, "i32"}, {storage::scalar::i64, "i64"}, {storage::scalar::f64, "f64"}};
-  const Row row = storage::not_recorded<Row>();
+  static const std::map<store::scalar, std::string> names = {
+      {store::scalar::u16, "u16"}, {store::scalar::u32, "u32"}, {store::scalar::u64, "u64"},
+      {store::scalar::i32, "i32"}, {store::scalar::i64, "i64"}, {store::scalar::f64, "f64"}};
+  const Row row = store::not_recorded<Row>();
   std::vector<std::string> rows;
-  for (const member& m : storage::members_of<Row>()) {
+  for (const member& m : store::members_of<Row>()) {
     if (rows.size() == most) break;
     const auto* at = reinterpret_cast<const std::byte*>(&row) + m.offset;
     std::string value;
-    if (m.type == storage::scalar::f64) {
+    if (m.type == store::scalar::f64) {
       double v = 0;
       std::memcpy(&v, at, sizeof(v));
       value = number(v);
     } else {
       std::int64_t v = 0;
-      std::memcpy(&v, at, storage::bytes_of(m.type));
-      if (m.type == storage::scalar::i32) v = static_cast<std::int32_t>(v);
+      std::memcpy(&v, at, store::bytes_of(m.type));
+      if (m.type == store::scalar::i32) v = static_cast<std::int32_t>(v);
       value = std::to_string(v);
     }
     const std::string type = names.at(m.type) + (m.extent > 1 ? "[" + std::to_string(m.extent) + "]" : "");
@@ -99,9 +99,9 @@ TEST_CASE("the page lists the fields of every table, their types and defaults") 
   check<detail::event_row>("events");
   check<detail::manifest_row>("manifest");
   check<detail::extra_row>("extras");
-  check<storage::string_row>("strings");
+  check<store::string_row>("strings");
   check<detail::shape_row>("shapes");
-  check<storage::commit_row>("commits", 9);  // then one per table
+  check<store::commit_row>("commits", 9);  // then one per table
 }
 
 TEST_CASE("the page lists every dtype with its number") {

@@ -1,4 +1,4 @@
-// libFuzzer entry: any bytes as a run file load or are refused with storage::error.
+// libFuzzer entry: any bytes as a run file load or are refused with store::error.
 //   clang++ -fsanitize=fuzzer,address ... fuzz_load.cpp
 #include "fuzz_load.hpp"
 
@@ -39,8 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string path = "/proc/self/fd/" + std::to_string(file);
   if (::write(file, data, size) == static_cast<ssize_t>(size)) {
     try {
-      use(numdiff::storage::load_run(path, {.isolate = false}));
-    } catch (const numdiff::storage::error&) {
+      use(numdiff::store::load_run(path, {.isolate = false}));
+    } catch (const numdiff::store::error&) {
     }
   }
   ::close(file);

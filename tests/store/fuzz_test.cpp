@@ -97,7 +97,7 @@ TEST_CASE("a flipped or cut file loads or is refused") {
   std::vector<std::vector<std::uint8_t>> corpus;
   for (const bool closed : {true, false}) {
     const std::string path = dir / (closed ? "closed.h5" : "open.h5");
-    storage::run_writer writer(path, {"r", 1, 0, 0, false});
+    store::run_writer writer(path, {"r", 1, 0, 0, false});
     writer.write(some_messages());
     writer.commit(21);
     if (closed) {
@@ -121,7 +121,7 @@ TEST_CASE("a flipped or cut file loads or is refused") {
     const std::string path = dir / "crash.h5";
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
-    CHECK_THROWS_AS(storage::load_run(path), storage::error);
+    CHECK_THROWS_AS(store::load_run(path), store::error);
   }
   MESSAGE(tried << " files, " << crashed << " crashed HDF5 in the child");
 }
@@ -133,9 +133,9 @@ TEST_CASE("any bytes are messages or not") {
     bytes bad = good;
     for (std::uint64_t flips = 1 + random() % 6; flips > 0; --flips)
       bad[random() % bad.size()] = static_cast<std::byte>(random());
-    storage::intake into{storage::lengths{}};
+    store::intake into{store::lengths{}};
     std::span<const std::byte> rest = bad;
-    while (const auto m = storage::view_message(rest)) {
+    while (const auto m = store::view_message(rest)) {
       into.take(*m);
       rest = rest.subspan(m->header.size);
     }

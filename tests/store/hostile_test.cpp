@@ -16,8 +16,8 @@ using detail::message_kind;
 
 namespace {
 
-void write_good(const std::string& path, const storage::run_identity& identity = {"good", 1, 0, 0, false}) {
-  storage::run_writer writer(path, identity);
+void write_good(const std::string& path, const store::run_identity& identity = {"good", 1, 0, 0, false}) {
+  store::run_writer writer(path, identity);
   for (std::uint64_t id = 1; id <= 3; ++id) {
     const std::vector<float> values = {1, 2, 3};
     const std::vector<double> sketch(256, 1.5);
@@ -50,8 +50,8 @@ void make(const scratch& dir, const std::string& variants) {
 
 std::string refusal(const std::string& path) {
   try {
-    storage::load_run(path);
-  } catch (const storage::error& e) {
+    store::load_run(path);
+  } catch (const store::error& e) {
     return e.what();
   }
   return "loaded";
@@ -69,7 +69,7 @@ TEST_CASE("a file with an extra member, table and enum value is read") {
   const scratch dir;
   write_good(dir / "good.h5");
   make(dir, "extra_member_table_enum");
-  const model::run run = storage::load_run(dir / "extra_member_table_enum.h5");
+  const model::run run = store::load_run(dir / "extra_member_table_enum.h5");
   const auto& c = run.ranks.at(0).captures;
   REQUIRE(c.size() == 3);
   CHECK(c[2].seq == 3);
@@ -82,7 +82,7 @@ TEST_CASE("missing members and tables are not recorded") {
   const scratch dir;
   write_good(dir / "good.h5");
   make(dir, "missing_member_and_table");
-  const model::run run = storage::load_run(dir / "missing_member_and_table.h5");
+  const model::run run = store::load_run(dir / "missing_member_and_table.h5");
   const auto& c = run.ranks.at(0).captures;
   REQUIRE(c.size() == 3);
   CHECK(c[0].pending_factor == 1);
@@ -153,7 +153,7 @@ TEST_CASE("what is no file is refused") {
 TEST_CASE("a rank file of another run or rank is refused by name") {
   const scratch dir;
   const std::string index = dir / "run.h5";
-  storage::write_index(index, "mine", 2, 0);
+  store::write_index(index, "mine", 2, 0);
   write_good(dir / "run.rank00000.h5", {"mine", 2, 0, 0, false});
   SUBCASE("run") {
     write_good(dir / "run.rank00001.h5", {"theirs", 2, 1, 0, false});
@@ -165,7 +165,7 @@ TEST_CASE("a rank file of another run or rank is refused by name") {
     CHECK(refusal(index) == (dir / "run.rank00001.h5") + ": is of rank 0, not of rank 1");
   }
   SUBCASE("a missing one is a warning") {
-    const model::run run = storage::load_run(index);
+    const model::run run = store::load_run(index);
     CHECK(run.missing == std::vector<std::int32_t>{1});
     CHECK(run.ranks.size() == 1);
   }

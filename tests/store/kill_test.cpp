@@ -63,8 +63,8 @@ enum class moment { unborn, open, closed };
 moment check(const std::string& path, const counters& c, const std::string& run_id) {
   model::run run;
   try {
-    run = storage::load_run(path, {.isolate = false});
-  } catch (const storage::error&) {
+    run = store::load_run(path, {.isolate = false});
+  } catch (const store::error&) {
     REQUIRE_FALSE(std::filesystem::exists(path));
   }
   if (run.run_id != run_id) {
@@ -157,7 +157,7 @@ TEST_CASE("a program killed at any moment leaves every capture whose probe retur
     }
     saved += c.returned();
     if (k % 8 == 5 && std::filesystem::exists(path)) {
-      storage::repair(path);
+      store::repair(path);
       if (c.returned() > 0) check(path, c, run_id);
     }
     for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()))

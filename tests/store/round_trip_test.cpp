@@ -17,15 +17,15 @@ template <class Row>
 Row numbered(int seed) {
   Row row{};
   int i = seed;
-  for (const storage::member& m : storage::members_of<Row>()) {
+  for (const store::member& m : store::members_of<Row>()) {
     auto* at = reinterpret_cast<std::byte*>(&row) + m.offset;
     ++i;
-    if (m.type == storage::scalar::f64) {
+    if (m.type == store::scalar::f64) {
       const double v = i + 0.25;
       std::memcpy(at, &v, 8);
     } else {
       const std::uint64_t v = static_cast<std::uint64_t>(i);
-      std::memcpy(at, &v, storage::bytes_of(m.type));
+      std::memcpy(at, &v, store::bytes_of(m.type));
     }
   }
   return row;
@@ -33,14 +33,14 @@ Row numbered(int seed) {
 
 template <class Row>
 void check_equal(const Row& a, const Row& b, std::initializer_list<std::string_view> apart = {}) {
-  for (const storage::member& m : storage::members_of<Row>()) {
+  for (const store::member& m : store::members_of<Row>()) {
     bool skip = false;
     for (const auto name : apart) skip = skip || m.name == name;
     if (skip) continue;
     INFO(m.name);
     const auto* x = reinterpret_cast<const std::byte*>(&a) + m.offset;
     const auto* y = reinterpret_cast<const std::byte*>(&b) + m.offset;
-    CHECK(std::memcmp(x, y, storage::bytes_of(m.type) * m.extent) == 0);
+    CHECK(std::memcmp(x, y, store::bytes_of(m.type) * m.extent) == 0);
   }
 }
 
@@ -215,12 +215,12 @@ TEST_CASE("what is written is read") {
   const std::string path = dir / "run_a.h5";
   const sent s;
   {
-    storage::run_writer writer(path, {"run-1", 1, 0, 2, false});
+    store::run_writer writer(path, {"run-1", 1, 0, 2, false});
     writer.write(s.all());
     SUBCASE("closed") {
       writer.commit(7);
       writer.close();
-      const model::run run = storage::load_run(path);
+      const model::run run = store::load_run(path);
       CHECK(run.run_id == "run-1");
       CHECK(run.world_size == 1);
       CHECK(run.has_fingerprint);
@@ -234,7 +234,7 @@ TEST_CASE("what is written is read") {
     }
     SUBCASE("while its writer lives") {
       writer.commit(7);
-      const model::run run = storage::load_run(path);
+      const model::run run = store::load_run(path);
       CHECK_FALSE(run.ranks.at(0).closed);
       check_all(run.ranks[0], s);
       writer.abandon();
@@ -242,12 +242,12 @@ TEST_CASE("what is written is read") {
     SUBCASE("left open") {
       writer.commit(7);
       writer.abandon();
-      const model::run run = storage::load_run(path);
+      const model::run run = store::load_run(path);
       CHECK_FALSE(run.ranks.at(0).closed);
       check_all(run.ranks[0], s);
     }
     SUBCASE("before the first commit") {
-      const model::run run = storage::load_run(path);
+      const model::run run = store::load_run(path);
       CHECK(run.run_id == "run-1");
       CHECK(run.ranks.at(0).ops.empty());
       writer.abandon();
@@ -260,7 +260,7 @@ TEST_CASE("without SWMR, for network file systems, a file that was left open is 
   const std::string path = dir / "run_a.h5";
   const sent s;
   for (const bool closed : {true, false}) {
-    storage::run_writer writer(path, {"r", 1, 0, 0, false}, false);
+    store::run_writer writer(path, {"r", 1, 0, 0, false}, false);
     writer.write(s.all());
     writer.commit(7);
     if (closed) {
@@ -268,7 +268,7 @@ TEST_CASE("without SWMR, for network file systems, a file that was left open is 
     } else {
       writer.abandon();
     }
-    const model::run run = storage::load_run(path);
+    const model::run run = store::load_run(path);
     CHECK(run.ranks.at(0).manifest.at("storage.mode").value == "append");
     CHECK(run.ranks[0].closed == closed);
     check_all(run.ranks[0], s);
@@ -279,18 +279,18 @@ TEST_CASE("an older file of the name becomes .old") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
   for (const char* id : {"first", "second"}) {
-    storage::run_writer writer(path, {id, 1, 0, 0, false});
+    store::run_writer writer(path, {id, 1, 0, 0, false});
     writer.close();
   }
-  CHECK(storage::load_run(path).run_id == "second");
-  CHECK(storage::load_run(path + ".old").run_id == "first");
+  CHECK(store::load_run(path).run_id == "second");
+  CHECK(store::load_run(path + ".old").run_id == "first");
 }
 
 TEST_CASE("equal content is stored once") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
   const sent s;
-  storage::run_writer writer(path, {"r", 1, 0, 0, false});
+  store::run_writer writer(path, {"r", 1, 0, 0, false});
   for (std::uint64_t i = 1; i <= 3; ++i) {
     detail::capture_row row{};
     row.seq = i;
@@ -304,7 +304,7 @@ TEST_CASE("equal content is stored once") {
                      .done());
   }
   writer.close();
-  const model::run run = storage::load_run(path);
+  const model::run run = store::load_run(path);
   const auto& c = run.ranks.at(0).captures;
   REQUIRE(c.size() == 3);
   CHECK(c[0].payload == c[1].payload);
@@ -315,7 +315,7 @@ TEST_CASE("equal content is stored once") {
 TEST_CASE("a row shorter than today's is read with its defaults, unknown kinds and fields are counted") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
-  storage::run_writer writer(path, {"r", 1, 0, 0, false});
+  store::run_writer writer(path, {"r", 1, 0, 0, false});
   struct {
     std::uint64_t seq = 3;
     std::int64_t step = 4;
@@ -325,7 +325,7 @@ TEST_CASE("a row shorter than today's is read with its defaults, unknown kinds a
   writer.write(message(static_cast<message_kind>(77), 2, old_op).done());
   writer.commit(2);
   writer.close();
-  const model::run run = storage::load_run(path);
+  const model::run run = store::load_run(path);
   const model::rank_data& rank = run.ranks.at(0);
   REQUIRE(rank.ops.size() == 1);
   CHECK(rank.ops[0].step == 4);
@@ -336,11 +336,11 @@ TEST_CASE("a row shorter than today's is read with its defaults, unknown kinds a
 
 TEST_CASE("a collective told after its op is a row of its own") {
   const scratch dir;
-  storage::run_writer writer(dir / "run_a.h5", {"r", 1, 0, 0, false});
+  store::run_writer writer(dir / "run_a.h5", {"r", 1, 0, 0, false});
   const auto row = numbered<detail::collective_row>(50);
   writer.write(message(message_kind::collective, 1, row).text(field::communicator, "dp").done());
   writer.close();
-  const model::run run = storage::load_run(dir / "run_a.h5");
+  const model::run run = store::load_run(dir / "run_a.h5");
   REQUIRE(run.ranks.at(0).collectives.size() == 1);
   check_equal(run.ranks[0].collectives[0], row, {"communicator", "ranks", "algorithm", "protocol"});
   CHECK(run.ranks[0].strings[run.ranks[0].collectives[0].communicator] == "dp");
@@ -349,7 +349,7 @@ TEST_CASE("a collective told after its op is a row of its own") {
 TEST_CASE("many rows and large payloads cross chunks and batches") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
-  storage::run_writer writer(path, {"r", 1, 0, 0, false});
+  store::run_writer writer(path, {"r", 1, 0, 0, false});
   constexpr std::uint64_t n = 300;
   for (std::uint64_t i = 0; i < n; ++i) {
     std::vector<float> values(20'000, static_cast<float>(i));
@@ -367,7 +367,7 @@ TEST_CASE("many rows and large payloads cross chunks and batches") {
   }
   writer.commit(n);
   writer.close();
-  const model::run run = storage::load_run(path);
+  const model::run run = store::load_run(path);
   const model::rank_data& rank = run.ranks.at(0);
   REQUIRE(rank.captures.size() == n);
   for (std::uint64_t i = 0; i < n; i += 37) {
@@ -380,5 +380,5 @@ TEST_CASE("many rows and large payloads cross chunks and batches") {
   std::vector<float> beyond(2);
   CHECK_THROWS_AS(rank.payload->read(dtype::f32, 20'000 * static_cast<std::int64_t>(n) - 1,
                                      std::as_writable_bytes(std::span(beyond))),
-                  storage::error);
+                  store::error);
 }

@@ -78,7 +78,7 @@ TEST_CASE("the object shows one symbol and writes a run with its views") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
   write_one(path, path, 1, 0);
-  const model::run run = storage::load_run(path);
+  const model::run run = store::load_run(path);
   CHECK(run.run_id == "run-7");
   CHECK(run.ranks.at(0).closed);
   CHECK(run.ranks[0].captures.size() == 1);
@@ -91,7 +91,7 @@ TEST_CASE("several ranks have an index, whoever comes first") {
   for (const int first : {1, 0}) {
     for (const int rank : {first, 1 - first})
       write_one(dir / ("run_b.rank0000" + std::to_string(rank) + ".h5"), index, 2, rank);
-    const model::run run = storage::load_run(index);
+    const model::run run = store::load_run(index);
     CHECK(run.run_id == "run-7");
     CHECK(run.world_size == 2);
     REQUIRE(run.ranks.size() == 2);
@@ -100,11 +100,11 @@ TEST_CASE("several ranks have an index, whoever comes first") {
     CHECK(run.warnings.empty());
   }
   std::filesystem::remove(dir / "run_b.rank00001.h5");
-  const model::run run = storage::load_run(index);
+  const model::run run = store::load_run(index);
   CHECK(run.missing == std::vector<std::int32_t>{1});
   REQUIRE(run.warnings.size() == 1);
   CHECK(run.warnings[0].find("run_b.rank00001.h5") != std::string::npos);
-  CHECK(storage::load_run(dir / "run_b.rank00000.h5").warnings.size() == 1);
+  CHECK(store::load_run(dir / "run_b.rank00000.h5").warnings.size() == 1);
 }
 
 TEST_CASE("an unwritable path is a reason, not an end") {
@@ -141,7 +141,7 @@ TEST_CASE("a full disk fails the sink and leaves what was committed") {
     std::exit(0);
   });
   CHECK(status == 0);
-  const model::run run = storage::load_run(path);
+  const model::run run = store::load_run(path);
   CHECK(run.ranks.at(0).captures.size() >= 1);
   CHECK_FALSE(run.ranks[0].closed);
 }
@@ -164,5 +164,5 @@ TEST_CASE("a forked child that exits leaves the file alone") {
         }) == 0);
   CHECK(functions().commit(sink, 500) == 0);
   CHECK(functions().close(sink, 1) == 0);
-  CHECK(storage::load_run(path).ranks.at(0).captures.size() == 500);
+  CHECK(store::load_run(path).ranks.at(0).captures.size() == 500);
 }

@@ -16,7 +16,7 @@ using detail::message_kind;
 TEST_CASE("a capture at level sketch costs at most 3 KB at 500 captures a file") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
-  storage::run_writer writer(path, {"0123456789abcdef", 1, 0, 0});
+  store::run_writer writer(path, {"0123456789abcdef", 1, 0, 0});
   for (int i = 0; i < 40; ++i)
     writer.write(message(message_kind::manifest, 0, detail::manifest_row{})
                      .text(field::key, "libraries." + std::to_string(i))
@@ -74,5 +74,5 @@ TEST_CASE("a capture at level sketch costs at most 3 KB at 500 captures a file")
   const double each = static_cast<double>(std::filesystem::file_size(path)) / static_cast<double>(captures);
   MESSAGE(each << " bytes a capture");
   CHECK(each <= 3000);
-  CHECK(storage::load_run(path).ranks.at(0).captures.size() == captures);
+  CHECK(store::load_run(path).ranks.at(0).captures.size() == captures);
 }

@@ -59,7 +59,7 @@ bytes filler(std::size_t size) {
 
 // A file with captures 1..n, left open.
 void write_open(const std::string& path, std::uint64_t n) {
-  storage::run_writer writer(path, {"r", 1, 0, 0, false});
+  store::run_writer writer(path, {"r", 1, 0, 0, false});
   for (std::uint64_t id = 1; id <= n; ++id) writer.write(capture(id));
   writer.commit(n);
   writer.abandon();
@@ -72,7 +72,7 @@ std::vector<float> values_of(const model::rank_data& rank, std::size_t i) {
 }
 
 void check_run(const std::string& path, std::uint64_t n) {
-  const model::run run = storage::load_run(path);
+  const model::run run = store::load_run(path);
   const model::rank_data& rank = run.ranks.at(0);
   REQUIRE(rank.captures.size() == n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -93,8 +93,8 @@ TEST_CASE("a tail continues its file, whatever the file has of it already") {
   SUBCASE("as it is") {
     write_tail(path + ".tail", tail);
     check_run(path, 8);
-    CHECK_FALSE(storage::load_run(path).ranks.at(0).closed);
-    CHECK(storage::load_run(path).ranks.at(0).cut_rows == 0);
+    CHECK_FALSE(store::load_run(path).ranks.at(0).closed);
+    CHECK(store::load_run(path).ranks.at(0).cut_rows == 0);
   }
   SUBCASE("with fillers and around the end of the ring") {
     constexpr std::uint64_t capacity = 1 << 14;
@@ -116,23 +116,23 @@ TEST_CASE("a tail continues its file, whatever the file has of it already") {
     append(unfinished, tail);
     write_tail(path + ".tail", unfinished);
     check_run(path, 8);
-    CHECK(storage::load_run(path).ranks.at(0).cut_rows == 2);
+    CHECK(store::load_run(path).ranks.at(0).cut_rows == 2);
   }
   SUBCASE("repaired") {
     write_tail(path + ".tail", tail);
-    const auto done = storage::repair(path);
+    const auto done = store::repair(path);
     REQUIRE(done.size() == 1);
     CHECK(done[0].written);
     CHECK(done[0].captures == 8);
     CHECK_FALSE(std::filesystem::exists(path + ".tail"));
     check_run(path, 8);
-    CHECK(storage::load_run(path).ranks.at(0).manifest.at("closed").value == "repaired");
+    CHECK(store::load_run(path).ranks.at(0).manifest.at("closed").value == "repaired");
     check_run(path + ".old", 8);  // with its own tail
-    CHECK_FALSE(storage::repair(path).at(0).written);
+    CHECK_FALSE(store::repair(path).at(0).written);
   }
   SUBCASE("repaired elsewhere, the original stays") {
     write_tail(path + ".tail", tail);
-    CHECK(storage::repair(path, {.output = dir / "whole.h5"}).at(0).written);
+    CHECK(store::repair(path, {.output = dir / "whole.h5"}).at(0).written);
     check_run(dir / "whole.h5", 8);
     check_run(path, 8);
     CHECK(std::filesystem::exists(path + ".tail"));
@@ -146,8 +146,8 @@ TEST_CASE("a run that was killed before its file was born is its tail") {
   for (std::uint64_t id = 1; id <= 8; ++id) append(tail, capture(id, id > 5 ? "late" : "x"));
   write_tail(path + ".tail", tail, 0, "only-a-tail");
   check_run(path, 8);
-  CHECK(storage::load_run(path).run_id == "only-a-tail");
-  CHECK(storage::repair(path).at(0).written);
+  CHECK(store::load_run(path).run_id == "only-a-tail");
+  CHECK(store::repair(path).at(0).written);
   check_run(path, 8);
 }
 
@@ -161,11 +161,11 @@ TEST_CASE("a tail of another run or rank is left out, with a warning") {
   SUBCASE("rank") {
     write_tail(path + ".tail", capture(9), 0, "r", 1);
   }
-  const model::run run = storage::load_run(path);
+  const model::run run = store::load_run(path);
   CHECK(run.ranks.at(0).captures.size() == 3);
   REQUIRE(run.warnings.size() == 1);
   CHECK(run.warnings[0].find("run_a.h5.tail") != std::string::npos);
-  CHECK_THROWS_AS(storage::repair(path), storage::error);
+  CHECK_THROWS_AS(store::repair(path), store::error);
 }
 
 TEST_CASE("a damaged tail is a warning") {
@@ -174,7 +174,7 @@ TEST_CASE("a damaged tail is a warning") {
   write_open(path, 3);
   write_tail(path + ".tail", capture(9));
   std::filesystem::resize_file(path + ".tail", 5000);
-  const model::run run = storage::load_run(path);
+  const model::run run = store::load_run(path);
   CHECK(run.ranks.at(0).captures.size() == 3);
   CHECK(run.warnings.size() == 1);
 }
@@ -183,7 +183,7 @@ TEST_CASE("rows behind the newest commit are a cut tail") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
   {
-    storage::run_writer writer(path, {"r", 1, 0, 0, false});
+    store::run_writer writer(path, {"r", 1, 0, 0, false});
     for (std::uint64_t id = 1; id <= 3; ++id) writer.write(capture(id));
     writer.commit(3);
     // More than one batch reaches the file without a commit.
@@ -199,7 +199,7 @@ TEST_CASE("rows behind the newest commit are a cut tail") {
                        .field(field::values, raw(large))
                        .done());
     }
-    const model::run run = storage::load_run(path);
+    const model::run run = store::load_run(path);
     CHECK(run.ranks.at(0).captures.size() == 3);
     writer.abandon();
   }

@@ -59,7 +59,7 @@ bytes tensor(std::uint64_t seq, std::uint64_t op, std::string_view name, role r,
   return m.done();
 }
 
-void write_run(storage::run_writer& writer) {
+void write_run(store::run_writer& writer) {
   detail::op_row op{};
   op.seq = 1;
   op.step = 3;
@@ -100,10 +100,10 @@ void write_run(storage::run_writer& writer) {
 TEST_CASE("h5py reads statistics from the tables and tensors by name from the views") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
-  storage::run_writer writer(path, {"r", 1, 0, 0, false});
+  store::run_writer writer(path, {"r", 1, 0, 0, false});
   write_run(writer);
   writer.close();
-  const auto views = storage::make_views(path);
+  const auto views = store::make_views(path);
   REQUIRE(views.size() == 1);
   CHECK(views[0].path == dir / "run_a.views.h5");
   CHECK(views[0].tensors == 6);
@@ -132,12 +132,12 @@ TEST_CASE("a new run has no views of the older one") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
   {
-    storage::run_writer writer(path, {"r", 1, 0, 0, false});
+    store::run_writer writer(path, {"r", 1, 0, 0, false});
     write_run(writer);
     writer.close();
-    storage::make_views(path);
+    store::make_views(path);
   }
-  storage::run_writer writer(path, {"s", 1, 0, 0, false});
+  store::run_writer writer(path, {"s", 1, 0, 0, false});
   CHECK_FALSE(std::filesystem::exists(dir / "run_a.views.h5"));
   writer.close();
 }
@@ -145,11 +145,11 @@ TEST_CASE("a new run has no views of the older one") {
 TEST_CASE("views of a run that was not closed need a repair first") {
   const scratch dir;
   const std::string path = dir / "run_a.h5";
-  storage::run_writer writer(path, {"r", 1, 0, 0, false});
+  store::run_writer writer(path, {"r", 1, 0, 0, false});
   write_run(writer);
   writer.abandon();
-  CHECK_THROWS_WITH_AS(storage::make_views(path),
-                       (path + ": was not closed; run `numdiff repair` on it first").c_str(), storage::error);
-  CHECK(storage::repair(path).at(0).written);
-  CHECK(storage::make_views(path).at(0).tensors == 6);
+  CHECK_THROWS_WITH_AS(store::make_views(path),
+                       (path + ": was not closed; run `numdiff repair` on it first").c_str(), store::error);
+  CHECK(store::repair(path).at(0).written);
+  CHECK(store::make_views(path).at(0).tensors == 6);
 }

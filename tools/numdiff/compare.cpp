@@ -17,7 +17,7 @@ namespace {
 
 model::run load(const std::string& path) {
   const progress shown("reading " + path);
-  return storage::load_run(path);
+  return store::load_run(path);
 }
 
 void refuse_same(const model::run& a, const model::run& b) {

@@ -11,7 +11,7 @@
 namespace numdiff::program {
 
 exit_code show(const arguments& args) {
-  const model::run run = storage::load_run(args.files[0]);
+  const model::run run = store::load_run(args.files[0]);
   const report::style s = style_of(args);
   const auto tensors = report::select_captures(run, args.select, args.tensor);
   if (!args.tensor.empty() && tensors.empty())

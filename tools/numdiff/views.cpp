@@ -6,7 +6,7 @@ namespace numdiff::program {
 
 exit_code views(const arguments& args) {
   std::string text;
-  for (const storage::written_views& file : storage::make_views(args.files[0])) text += views_line(file);
+  for (const store::written_views& file : store::make_views(args.files[0])) text += views_line(file);
   write_standard_output(text);
   return exit_code::agree;
 }

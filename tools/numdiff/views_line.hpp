@@ -9,7 +9,7 @@
 
 namespace numdiff::program {
 
-inline std::string views_line(const storage::written_views& file) {
+inline std::string views_line(const store::written_views& file) {
   return fmt::format("{}: views of {}\n", file.path, report::counted(file.tensors, "tensor"));
 }
 
