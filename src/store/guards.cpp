@@ -13,6 +13,9 @@ namespace numdiff::store {
 
 namespace {
 
+constexpr unsigned metadata_tries =
+    24;  // sleeps 17 ms in all: a live writer is done with a block long before
+
 constexpr const char* damaged = "the file is damaged";
 
 [[noreturn]] void refuse(const h5::place& at, const std::string& sentence) {
@@ -67,6 +70,8 @@ guarded_file open_guarded(const std::string& path) {
 #if H5_VERSION_GE(1, 10, 7)
   h5::check(H5Pset_file_locking(access.get(), false, true), at, "open");
 #endif
+  // HDF5 sleeps twice as long after each failed checksum, from 1 ns; its default of 100 tries never ends.
+  h5::check(H5Pset_metadata_read_attempts(access.get(), metadata_tries), at, "open");
   guarded_file file;
   file.bytes = facts.bytes;
   file.in_writing = writing;
