@@ -133,7 +133,7 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
       f.rule = "ND193";
       f.symptom = unchanged ? "lost-update" : saturates ? "saturation" : "underflow";
       f.cause = unchanged          ? "lost-update"
-                : saturates        ? "cast-overflow"
+                : saturates        ? (e.cast_headroom > 1 ? "stale-scale" : "cast-overflow")
                 : e.cast_count > 0 ? "cast-underflow"
                                    : "op-underflow";
       f.message = unchanged   ? "leaves a state unchanged"

@@ -65,7 +65,9 @@ class comparer {
   std::vector<item> items_of(const op_pair& pair);
   void judge_written(item& x, const op_pair& pair, const local_result& reference, const local_result& test,
                      const std::vector<item>& all);
-  void judge_scalar(item& x) const;
+  void judge_scalar(item& x);
+  std::optional<measured> values_apart(const merged_capture& reference, const merged_capture& test);
+  distances distance(const merged_capture& reference, const merged_capture& test);
   void find(std::vector<item>& items, const op_pair& pair, const local_result& reference,
             const local_result& test, std::uint64_t order);
   evidence evidence_of(const item& x, const op_pair& pair, side where, const std::vector<item>& all,

@@ -9,16 +9,6 @@ namespace numdiff::analysis {
 
 namespace {
 
-bool all_integers(const std::vector<double>& values) {
-  return std::ranges::all_of(values, [](double v) { return std::isfinite(v) && v == std::floor(v); });
-}
-
-double largest(const std::vector<double>& values) {
-  double m = 0;
-  for (const double v : values) m = std::max(m, std::abs(v));
-  return m;
-}
-
 // The same numbers in another order.
 bool same_bag(const merged_capture& a, const merged_capture& b) {
   return a.type == b.type && a.count == b.count && a.digest != b.digest && a.zero == b.zero &&
@@ -69,13 +59,15 @@ source_state comparer::state_of_source(item& x, const op_pair& pair) {
     x.reason = "rank-local tensors without a placement";
     return source_state::none;
   }
-  const auto ref = global_values(reference_.index, *r, reference_.placements);
-  const auto own = ref ? global_values(test_.index, t, test_.placements) : std::nullopt;
+  const std::optional<measured> values = values_apart(*r, t);
   const double unit = std::max(unit_roundoff(r->type), unit_roundoff(t.type));
   const dtype coarser = unit_roundoff(r->type) > unit_roundoff(t.type) ? r->type : t.type;
+  // Digests of one form that differ are different values; sketches round.
+  const bool same_form = r->has_digest && t.has_digest && r->type == t.type && r->shape == t.shape &&
+                         r->covered && t.covered && r->pending_factor == t.pending_factor;
   bool agrees = false, known = true;
-  if (ref && own && ref->size() == own->size()) {
-    x.apart = measure_values(*ref, *own, coarser);
+  if (values) {
+    x.apart = values->apart;
     const bool quantised = scaled(reference_.index, *x.reference) || scaled(test_.index, *x.test);
     const bool masks = x.apart.nan_mismatch + x.apart.inf_mismatch == 0;
     if (integers)
@@ -88,19 +80,20 @@ source_state comparer::state_of_source(item& x, const op_pair& pair) {
       agrees = masks && x.apart.worst_ulp <= 0.501;
     x.limit = integers || r->type == t.type ? 0 : unit;
     // Positions and counters: exact in the reference, neighbours collide here.
-    if (r->type != t.type && x.apart.different > 0 && masks && all_integers(*ref) &&
-        largest(*ref) > std::ldexp(1.0, std::max(1, format_of(coarser).precision())) &&
+    if (r->type != t.type && x.apart.different > 0 && masks && values->integral &&
+        values->largest > std::ldexp(1.0, std::max(1, format_of(coarser).precision())) &&
         x.apart.worst_ulp <= 1.001) {
       x.verdict = verdict::beyond;
       return source_state::rounded_integers;
     }
+  } else if (same_form && !scaled(test_.index, *x.test)) {
+    agrees = false;
   } else if (r->has_sketch && t.has_sketch) {
     x.apart = measure_sketches(*r, t);
     if (x.apart.contaminated) known = false;
     agrees = x.apart.relative_l2 <= (integers || r->type == t.type ? 0 : unit);
     x.limit = integers || r->type == t.type ? 0 : unit;
-  } else if (r->has_digest && t.has_digest && r->type == t.type && r->shape == t.shape && r->covered &&
-             t.covered) {
+  } else if (same_form) {
     agrees = false;
   } else {
     known = false;

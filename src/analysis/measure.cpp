@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <stdexcept>
+#include <span>
+#include <vector>
 
-#include "analysis/expect/decode.hpp"
+#include "analysis/values.hpp"
 #include "numdiff/format.hpp"
 
 namespace numdiff::analysis {
@@ -25,6 +25,93 @@ double quotient(double a, double b) noexcept {
   return b == 0 ? std::numeric_limits<double>::infinity() : a / b;
 }
 
+constexpr std::int64_t window = 1 << 16;
+
+// Sums over all windows.
+template <class T>
+struct tally {
+  measured result;
+  long double rr = 0, tt = 0, rt = 0, dd = 0, sum = 0;  // squares of f64 leave the range of double
+  double worst = 0, worst_relative = 0, worst_ulp = 0;
+
+  // `scales` are those of the coarser side, empty: 1.
+  void add(std::int64_t first, std::span<const T> reference, std::span<const T> test, const format& unit,
+           std::span<const double> scales) {
+    distances& d = result.apart;
+    for (std::size_t i = 0; i < reference.size(); ++i) {
+      const T r = reference[i], t = test[i];
+      if (!std::isfinite(r) || !std::isfinite(t)) {
+        if (std::isnan(r) != std::isnan(t))
+          ++d.nan_mismatch;
+        else if (!std::isnan(r) && r != t)
+          ++d.inf_mismatch;
+        result.integral = result.integral && std::isfinite(r);
+        continue;
+      }
+      ++d.compared;
+      const auto x = static_cast<double>(r), y = static_cast<double>(t);
+      const long double wide_r = r, wide_t = t, e = wide_t - wide_r;
+      result.integral = result.integral && x == std::floor(x);
+      result.largest = std::max(result.largest, std::abs(x));
+      rr += wide_r * wide_r;
+      tt += wide_t * wide_t;
+      rt += wide_r * wide_t;
+      if (r == t) continue;
+      ++d.different;
+      dd += e * e;
+      sum += e;
+      const auto a = static_cast<double>(std::abs(e));
+      if (a > worst) {
+        worst = a;
+        d.worst_index = first + static_cast<std::int64_t>(i);
+      }
+      if (r == 0 || t == 0) ++d.against_zero;
+      if (r != 0) worst_relative = std::max(worst_relative, a / std::abs(x));
+      const double scale = scales.empty() ? 1 : scales[i], size = std::max(std::abs(x), std::abs(y));
+      if (scale > 0) worst_ulp = std::max(worst_ulp, a / (scale * ulp_at(unit, size / scale)));
+    }
+  }
+
+  measured finish() {
+    distances& d = result.apart;
+    d.from_values = true;
+    const double count = static_cast<double>(std::max<std::int64_t>(d.compared, 1));
+    const auto root = [](long double a, long double b) {
+      return static_cast<double>(std::sqrt(a == 0 ? 0 : a / b));
+    };
+    d.relative_l2 = root(dd, rr);
+    d.worst_absolute = worst;
+    d.worst_relative = worst_relative;
+    d.worst_ulp = worst_ulp;
+    d.bias = static_cast<double>(sum) / count;
+    const long double mean = sum / count, variance = std::max<long double>(0, dd / count - mean * mean);
+    d.bias_z = mean == 0 ? 0 : static_cast<double>(mean / std::sqrt(variance / count));
+    d.cosine = dd == 0 ? 1 : (rr > 0 && tt > 0 ? static_cast<double>(rt / std::sqrt(rr) / std::sqrt(tt)) : 0);
+    d.factor = rr > 0 ? static_cast<double>(rt / rr) : 1;
+    d.factor_residual = rr > 0 ? root(std::max<long double>(0, tt - rt * (rt / rr)), rr) : 0;
+    return result;
+  }
+};
+
+template <class T>
+measured measure_windows(value_reader& reference, value_reader& test, dtype unit, bool reference_coarser) {
+  tally<T> sums;
+  sums.result.integral = true;
+  const format f = format_of(unit);
+  value_reader& coarser = reference_coarser ? reference : test;
+  std::vector<T> r, t;
+  std::vector<double> scales;
+  for (std::int64_t first = 0; first < reference.size(); first += window) {
+    r.resize(static_cast<std::size_t>(std::min(window, reference.size() - first)));
+    t.resize(r.size());
+    scales.resize(coarser.scaled() ? r.size() : 0);
+    reference.read<T>(first, r, reference_coarser ? std::span(scales) : std::span<double>());
+    test.read<T>(first, t, reference_coarser ? std::span<double>() : std::span(scales));
+    sums.add(first, r, t, f, scales);
+  }
+  return sums.finish();
+}
+
 }  // namespace
 
 double unit_roundoff(dtype type) noexcept {
@@ -38,97 +125,22 @@ double unit_roundoff(dtype type) noexcept {
   return std::ldexp(1.0, -f.mantissa_bits - 1);
 }
 
-std::optional<std::vector<double>> global_values(const run_index& run, const merged_capture& capture,
-                                                 placement_cache& placements) {
-  if (capture.local || !capture.covered || capture.parts.empty()) return std::nullopt;
-  std::int64_t total = is_complex(capture.type) ? 2 : 1;
-  for (const std::int64_t extent : capture.shape) total *= extent;
-  const bool alone = capture.parts.size() == 1 && !capture.partial;
-  const double factor = capture.part_scale / capture.pending_factor;
-  std::vector<double> values;
-  if (!alone) values.assign(static_cast<std::size_t>(total), 0.0);
-  for (const member& part : capture.parts) {
-    const model::rank_data& rank = run.rank_of(part);
-    const model::capture_row& row = run.capture_row_of(part);
-    if (row.payload < 0) return std::nullopt;
-    tensor t;
-    try {
-      t = decode(rank, row);
-    } catch (const std::runtime_error&) {
-      return std::nullopt;
-    }
-    if (t.values.size() != static_cast<std::size_t>(row.count)) return std::nullopt;
-    if (alone && row.count == total) {
-      values = std::move(t.values);
-      break;
-    }
-    if (alone) return std::nullopt;
-    std::vector<std::int64_t> ids;
-    if (row.index_payload >= 0 && row.index_count > 0) {
-      ids.resize(static_cast<std::size_t>(row.index_count));
-      rank.payload->read(dtype::i64, row.index_payload, std::as_writable_bytes(std::span(ids)));
-    }
-    const auto index =
-        global_indices(placements.of(rank.strings[row.placement]), rank.shapes.at(row.shape), ids);
-    if (index.size() != t.values.size()) return std::nullopt;
-    for (std::size_t i = 0; i < index.size(); ++i) {
-      if (index[i] < 0) continue;
-      if (index[i] >= total) return std::nullopt;
-      values[static_cast<std::size_t>(index[i])] += t.values[i];
-    }
-  }
-  if (factor != 1) {
-    for (double& v : values) v *= factor;
-  }
-  return values;
+bool is_wide_integer(dtype type) noexcept {
+  return type == dtype::i64 || type == dtype::u64;
 }
 
-distances measure_values(const std::vector<double>& reference, const std::vector<double>& test, dtype unit) {
-  distances d;
-  d.from_values = true;
-  const format f = format_of(unit);
-  double rr = 0, tt = 0, rt = 0, dd = 0, sum = 0;
-  double worst = 0, worst_relative = 0, worst_ulp = 0;
-  const std::size_t n = std::min(reference.size(), test.size());
-  for (std::size_t i = 0; i < n; ++i) {
-    const double r = reference[i], t = test[i];
-    if (!std::isfinite(r) || !std::isfinite(t)) {
-      if (std::isnan(r) != std::isnan(t))
-        ++d.nan_mismatch;
-      else if (!std::isnan(r) && r != t)
-        ++d.inf_mismatch;
-      continue;
-    }
-    ++d.compared;
-    rr += r * r;
-    tt += t * t;
-    rt += r * t;
-    if (r == t) continue;
-    ++d.different;
-    const double e = t - r;
-    dd += e * e;
-    sum += e;
-    const double a = std::abs(e);
-    if (a > worst) {
-      worst = a;
-      d.worst_index = static_cast<std::int64_t>(i);
-    }
-    if (r == 0 || t == 0) ++d.against_zero;
-    if (r != 0) worst_relative = std::max(worst_relative, a / std::abs(r));
-    worst_ulp = std::max(worst_ulp, a / ulp_at(f, std::max(std::abs(r), std::abs(t))));
-  }
-  const double count = static_cast<double>(std::max<std::int64_t>(d.compared, 1));
-  d.relative_l2 = std::sqrt(quotient(dd, rr));
-  d.worst_absolute = worst;
-  d.worst_relative = worst_relative;
-  d.worst_ulp = worst_ulp;
-  d.bias = sum / count;
-  const double variance = std::max(0.0, dd / count - d.bias * d.bias);
-  d.bias_z = quotient(d.bias, std::sqrt(variance / count));
-  d.cosine = dd == 0 ? 1 : (rr > 0 && tt > 0 ? rt / std::sqrt(rr) / std::sqrt(tt) : 0);
-  d.factor = rr > 0 ? rt / rr : 1;
-  d.factor_residual = rr > 0 ? std::sqrt(std::max(0.0, tt - rt * d.factor) / rr) : 0;
-  return d;
+std::optional<measured> measure_values(const run_index& reference, const merged_capture& reference_capture,
+                                       placement_cache& reference_placements, const run_index& test,
+                                       const merged_capture& test_capture, placement_cache& test_placements) {
+  value_reader r(reference, reference_capture, reference_placements);
+  if (!r.readable()) return std::nullopt;
+  value_reader t(test, test_capture, test_placements);
+  if (!t.readable() || r.size() != t.size()) return std::nullopt;
+  const bool reference_coarser = unit_roundoff(reference_capture.type) > unit_roundoff(test_capture.type);
+  const dtype unit = reference_coarser ? reference_capture.type : test_capture.type;
+  return is_wide_integer(reference_capture.type) || is_wide_integer(test_capture.type)
+             ? measure_windows<long double>(r, t, unit, reference_coarser)
+             : measure_windows<double>(r, t, unit, reference_coarser);
 }
 
 distances measure_sketches(const merged_capture& reference, const merged_capture& test) {

@@ -1,7 +1,6 @@
 #pragma once
 // How far apart the two runs' versions of one tensor are.
 #include <optional>
-#include <vector>
 
 #include "analysis/comparison.hpp"
 #include "analysis/index.hpp"
@@ -10,13 +9,20 @@
 
 namespace numdiff::analysis {
 
-// The decoded values of a logical capture by global row-major index, pending factor divided out.
-// Nothing when a part kept no values or its placement does not fit its shape.
-std::optional<std::vector<double>> global_values(const run_index& run, const merged_capture& capture,
-                                                 placement_cache& placements);
+struct measured {
+  distances apart;
+  bool integral = false;  // every reference value is a whole number
+  double largest = 0;     // of the finite magnitudes of the reference
+};
 
-// Over elements finite in both; `unit` is the coarser of the two formats, for ulps.
-distances measure_values(const std::vector<double>& reference, const std::vector<double>& test, dtype unit);
+// From values, in windows of bounded size, over elements finite in both; 64-bit integers exactly. Nothing
+// when a side kept no values or the sizes differ. Ulps are those of the coarser format, at its scale.
+std::optional<measured> measure_values(const run_index& reference, const merged_capture& reference_capture,
+                                       placement_cache& reference_placements, const run_index& test,
+                                       const merged_capture& test_capture, placement_cache& test_placements);
+
+// 64 bits: doubles do not hold all of its values.
+bool is_wide_integer(dtype type) noexcept;
 
 // Only relative_l2, cosine and factor, estimated; standard error about 4 % of the distance.
 distances measure_sketches(const merged_capture& reference, const merged_capture& test);

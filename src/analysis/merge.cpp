@@ -35,6 +35,24 @@ void add_counts(merged_capture& m, const model::capture_row& row) {
   m.sum_sq += std::ldexp(row.sum_sq, 2 * row.sum_exponent);
 }
 
+// No element is in two of the parts; as far as boxes tell.
+bool disjoint(const run_index& run, const std::vector<member>& parts, placement_cache& placements) {
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const placement& a = placements.of(run.rank_of(parts[i]).strings[run.capture_row_of(parts[i]).placement]);
+    for (std::size_t j = 0; j < i; ++j) {
+      const placement& b =
+          placements.of(run.rank_of(parts[j]).strings[run.capture_row_of(parts[j]).placement]);
+      if (a.ids >= 0 || b.ids >= 0 || !a.flat.empty() || !b.flat.empty() || a.box.size() != b.box.size())
+        continue;
+      bool apart = false;
+      for (std::size_t d = 0; d < a.box.size(); ++d)
+        apart = apart || a.box[d][1] <= b.box[d][0] || b.box[d][1] <= a.box[d][0];
+      if (!apart) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 merged_capture merge(const run_index& run, const logical_capture& capture, placement_cache& placements) {
@@ -45,7 +63,7 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
 
   // Replicas share a part; the first of each part stands for it.
   std::map<std::string_view, member> by_part;
-  bool told = true;
+  bool told = true, unnamed = false;
   const placement* where = nullptr;
   for (const member& one : capture.members) {
     const model::rank_data& rank = run.rank_of(one);
@@ -61,17 +79,24 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
     if (fresh) {
       m.parts.push_back(one);
       add_counts(m, row);
-    } else if (told && m.unequal_replica < 0 && digest_of(row) != digest_of(run.capture_row_of(at->second))) {
-      m.unequal_replica = rank.rank;
+    } else if (told && digest_of(row) != digest_of(run.capture_row_of(at->second))) {
+      // Only an axis on which the tensor is replicated makes a promise; ranks that stand at the same place
+      // of every named axis differ by an axis that was not named.
+      const model::rank_data& twin = run.rank_of(at->second);
+      if (rank.strings[row.placement] == twin.strings[run.capture_row_of(at->second).placement])
+        unnamed = true;
+      else if (m.unequal_replica < 0)
+        m.unequal_replica = rank.rank;
     }
   }
-  if (!told) {
+  if (!told || unnamed) {
     // No placement: equal on all ranks is a replica, anything else is rank-local.
     const auto same = [&](const member& one) {
       return digest_of(run.capture_row_of(one)) == digest_of(first);
     };
     m.local = capture.members.size() > 1 && !std::ranges::all_of(capture.members, same);
     if (m.local) {
+      m.unequal_replica = -1;
       m.parts = capture.members;
       m.count = 0;
       m.hidden = m.nan = m.positive_infinity = m.negative_infinity = m.zero = m.subnormal = m.at_maximum = 0;
@@ -86,7 +111,7 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
     m.shape = where->global;
     const std::int64_t all = where->elements() * (is_complex(m.type) ? 2 : 1);
     if (m.partial) m.count = all;
-    m.covered = m.count == all;
+    m.covered = m.count == all && (m.partial || disjoint(run, m.parts, placements));
   } else {
     m.shape.assign(shape.extent, shape.extent + std::min<std::uint32_t>(shape.rank, 8));
   }

@@ -85,48 +85,27 @@ std::int64_t elements_of(const model::shape_row& shape) noexcept {
   return n;
 }
 
-std::vector<std::int64_t> global_indices(const placement& where, const model::shape_row& shape,
-                                         std::span<const std::int64_t> ids) {
-  const std::int64_t count = elements_of(shape);
-  if (count < 0) return {};
-  std::vector<std::int64_t> index(static_cast<std::size_t>(count));
-  if (!where.told) {
-    for (std::int64_t i = 0; i < count; ++i) index[static_cast<std::size_t>(i)] = i;
-    return index;
-  }
+bool fits(const placement& where, const model::shape_row& shape, std::span<const std::int64_t> ids) {
+  const std::int64_t count = elements_of(shape), all = where.elements();
   if (!where.flat.empty()) {
-    std::ranges::fill(index, -1);
-    for (const auto& [global, local, length] : where.flat) {
-      if (local < 0 || length < 0 || local > count - length) return {};
-      for (std::int64_t i = 0; i < length; ++i) index[static_cast<std::size_t>(local + i)] = global + i;
-    }
-    return index;
+    return std::ranges::all_of(where.flat, [&](const auto& piece) {
+      const auto& [global, local, length] = piece;
+      return local >= 0 && length >= 0 && local <= count - length && global >= 0 && global <= all - length;
+    });
   }
   // Complex views have parts as a last dimension that the placement does not name.
-  const std::size_t rank = shape.rank;
-  if (where.global.size() != rank) return {};
-  for (std::size_t d = 0; d < rank; ++d) {
-    const bool explicit_ids = static_cast<int>(d) == where.ids;
-    if (explicit_ids && ids.size() != static_cast<std::size_t>(shape.extent[d])) return {};
+  if (where.global.size() != shape.rank) return false;
+  for (std::size_t d = 0; d < shape.rank; ++d) {
+    if (static_cast<int>(d) == where.ids) {
+      if (ids.size() != static_cast<std::size_t>(shape.extent[d])) return false;
+      if (!std::ranges::all_of(ids, [&](std::int64_t id) { return id >= 0 && id < where.global[d]; }))
+        return false;
+      continue;
+    }
     const std::int64_t begin = d < where.box.size() ? where.box[d][0] : 0;
-    if (!explicit_ids && begin + shape.extent[d] > where.global[d]) return {};
+    if (begin < 0 || begin + shape.extent[d] > where.global[d]) return false;
   }
-  std::array<std::int64_t, 8> at{};
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t g = 0;
-    for (std::size_t d = 0; d < rank; ++d) {
-      const std::int64_t begin = d < where.box.size() ? where.box[d][0] : 0;
-      const std::int64_t coordinate =
-          static_cast<int>(d) == where.ids ? ids[static_cast<std::size_t>(at[d])] : begin + at[d];
-      g = g * where.global[d] + coordinate;
-    }
-    index[static_cast<std::size_t>(i)] = g;
-    for (std::size_t d = rank; d-- > 0;) {
-      if (++at[d] < shape.extent[d]) break;
-      at[d] = 0;
-    }
-  }
-  return index;
+  return true;
 }
 
 }  // namespace numdiff::analysis

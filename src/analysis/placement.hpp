@@ -42,10 +42,9 @@ class placement_cache {
   std::unordered_map<std::string, placement> parsed_;
 };
 
-// Row-major global index of every element of a rank's view, in row-major local order. Empty when the
-// placement does not fit the shape; `ids` are the explicit ids of a placement by ids.
-std::vector<std::int64_t> global_indices(const placement& where, const model::shape_row& shape,
-                                         std::span<const std::int64_t> ids);
+// Whether a view of that shape lies within the global tensor; `ids` are the explicit ids of a placement by
+// ids.
+bool fits(const placement& where, const model::shape_row& shape, std::span<const std::int64_t> ids);
 
 std::int64_t elements_of(const model::shape_row& shape) noexcept;
 

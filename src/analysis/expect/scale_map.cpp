@@ -7,26 +7,18 @@
 namespace numdiff::analysis::expect {
 namespace {
 
-// Blocks of extent[d] along every dimension d, numbered row-major.
 void number_blocks(scale_map& map, const std::vector<std::int64_t>& shape,
                    const std::vector<std::int64_t>& extent) {
-  const std::size_t rank = shape.size();
-  std::vector<std::size_t> blocks(rank);
-  std::size_t elements = 1;
+  if (shape.size() > map.shape.size())
+    throw std::runtime_error("scales of a tensor of more than 8 dimensions");
+  map.rank = shape.size();
   map.groups = 1;
-  for (std::size_t d = 0; d < rank; ++d) {
+  for (std::size_t d = 0; d < map.rank; ++d) {
     if (extent[d] <= 0) throw std::runtime_error("a scale block without extent");
-    blocks[d] = static_cast<std::size_t>((shape[d] + extent[d] - 1) / extent[d]);
-    map.groups *= blocks[d];
-    elements *= static_cast<std::size_t>(shape[d]);
-  }
-  map.group.resize(elements);
-  std::vector<std::int64_t> index(rank, 0);
-  for (std::size_t i = 0; i < elements; ++i) {
-    std::size_t g = 0;
-    for (std::size_t d = 0; d < rank; ++d) g = g * blocks[d] + static_cast<std::size_t>(index[d] / extent[d]);
-    map.group[i] = static_cast<std::uint32_t>(g);
-    for (std::size_t d = rank; d-- > 0 && ++index[d] == shape[d];) index[d] = 0;
+    map.shape[d] = static_cast<std::size_t>(shape[d]);
+    map.extent[d] = static_cast<std::size_t>(extent[d]);
+    map.blocks[d] = static_cast<std::size_t>((shape[d] + extent[d] - 1) / extent[d]);
+    map.groups *= map.blocks[d];
   }
 }
 

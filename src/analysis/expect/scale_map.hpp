@@ -1,18 +1,30 @@
 #pragma once
 // Which scale belongs to which element of a scaled tensor.
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 namespace numdiff::analysis::expect {
 
+// Blocks of `extent` along every dimension, numbered row-major like their scales.
 struct scale_map {
-  std::vector<std::uint32_t> group;  // per element, row-major; empty: one group
+  std::size_t rank = 0;  // 0: one group
+  std::array<std::size_t, 8> shape{}, extent{}, blocks{};
   std::size_t groups = 1;
   double global = 1;     // second-level scale
   bool encodes = false;  // code = round(value * scale)
 
-  [[nodiscard]] std::size_t at(std::size_t i) const noexcept { return group.empty() ? 0 : group[i]; }
+  // The group of the element at row-major index i.
+  [[nodiscard]] std::size_t at(std::size_t i) const noexcept {
+    std::size_t group = 0, weight = 1;
+    for (std::size_t d = rank; d-- > 0;) {
+      group += i % shape[d] / extent[d] * weight;
+      weight *= blocks[d];
+      i /= shape[d];
+    }
+    return group;
+  }
 };
 
 // From the scaling text of a capture. Throws std::runtime_error for what it cannot map.
