@@ -89,11 +89,13 @@ TEST_CASE("a wrong shard differs, a missing one is not comparable") {
 }
 
 TEST_CASE("replicas count once; the first that differs is named with its rank") {
-  const std::string mesh = "[" + axis("dp", 3, 0, "replicated") + "]";
+  const auto mesh = [](std::size_t r) {
+    return "[" + axis("dp", 3, static_cast<int>(r), "replicated") + "]";
+  };
   run_builder a = one_rank(), b(3);
   for (std::size_t r = 0; r < 3; ++r) {
     b[r].op(0, "s", "f", "mystery");
-    b[r].output("y", part(data, 0, rows, 0, columns, mesh));
+    b[r].output("y", part(data, 0, rows, 0, columns, mesh(r)));
   }
   CHECK(compare(a.run(), b.run()).totals.equal == 1);
   run_builder d(3);
@@ -101,7 +103,7 @@ TEST_CASE("replicas count once; the first that differs is named with its rank") 
     std::vector<double> own = data;
     if (r == 2) own[3] += 1e-3;
     d[r].op(0, "s", "f", "mystery");
-    d[r].output("y", part(own, 0, rows, 0, columns, mesh));
+    d[r].output("y", part(own, 0, rows, 0, columns, mesh(r)));
   }
   const auto c = compare(a.run(), d.run());
   CHECK(c.verdict == outcome::differ);
