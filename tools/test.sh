@@ -12,13 +12,18 @@ jobs=$(nproc)
 command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-# configure_and_build NAME CMAKE_ARGUMENTS...
-configure_and_build() {
+# configure NAME CMAKE_ARGUMENTS...
+configure() {
+  local name=$1
+  shift
+  cmake -S . -B "build/$name" -G Ninja "$@" >"build/$name.log" 2>&1 || { cat "build/$name.log"; exit 1; }
+}
+# build NAME [TARGETS...]: everything, or these
+build() {
   local name=$1
   shift
   echo "== $name: build"
-  cmake -S . -B "build/$name" -G Ninja "$@" >"build/$name.log" 2>&1 || { cat "build/$name.log"; exit 1; }
-  ninja -C "build/$name" -j "$jobs" >"build/$name.log" 2>&1 || { tail -n 60 "build/$name.log"; exit 1; }
+  ninja -C "build/$name" -j "$jobs" "$@" >"build/$name.log" 2>&1 || { tail -n 60 "build/$name.log"; exit 1; }
 }
 run_tests() {
   local name=$1
@@ -31,27 +36,30 @@ mkdir -p build
 for stage in "${stages[@]}"; do
   case $stage in
     gcc)
-      configure_and_build gcc -DCMAKE_CXX_COMPILER=g++
+      configure gcc -DCMAKE_CXX_COMPILER=g++
+      build gcc
       run_tests gcc
       ;;
     clang)
-      configure_and_build clang -DCMAKE_CXX_COMPILER=clang++ -DNUMDIFF_CUDA=OFF
+      configure clang -DCMAKE_CXX_COMPILER=clang++ -DNUMDIFF_CUDA=OFF
+      build clang
       run_tests clang -L "unit|checks" -LE "slow"
       ;;
     sanitize)
-      configure_and_build sanitize -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 \
+      configure sanitize -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 \
         -DNUMDIFF_CUDA=OFF -DNUMDIFF_SANITIZE=address,undefined -DNUMDIFF_BUILD_SAMPLES=OFF
+      build sanitize tests/{model,values,capture,store,analysis,report}/all
       run_tests sanitize -L unit -LE "slow|nosanitize"
       ;;
     thread)
-      configure_and_build thread -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 \
+      configure thread -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 \
         -DNUMDIFF_CUDA=OFF -DNUMDIFF_SANITIZE=thread -DNUMDIFF_BUILD_SAMPLES=OFF
+      build thread tests/capture/all
       run_tests thread -L tsan -LE "nosanitize"
       ;;
     tidy)
       echo "== tidy"
-      cmake -S . -B build/clang -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DNUMDIFF_CUDA=OFF \
-        -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >/dev/null
+      configure clang -DCMAKE_CXX_COMPILER=clang++ -DNUMDIFF_CUDA=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
       git ls-files 'src/*.cpp' 'tools/numdiff/*.cpp' |
         xargs -P "$jobs" -n 2 clang-tidy -p build/clang --quiet 2>/dev/null
       ;;
