@@ -30,9 +30,10 @@ std::multimap<std::string, std::string> documented() {
 TEST_CASE("the documented names have the meanings that reports print") {
   const auto rows = documented();
   CHECK(rows.size() > 60);
-  for (const auto& [name, meaning] : rows) {
-    const bool known = meaning == report::cause_meaning(name) || meaning == report::symptom_meaning(name);
-    CHECK_MESSAGE(known, name);
+  for (const auto& row : rows) {
+    const bool known =
+        row.second == report::cause_meaning(row.first) || row.second == report::symptom_meaning(row.first);
+    CHECK_MESSAGE(known, row.first);
   }
 }
 
