@@ -93,10 +93,12 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
     const evidence e = evidence_of(x, pair, where, items, where == side::test ? test : reference);
 
     // Health counts what both runs share, too: a NaN that both made has an origin.
-    bool clean_reads = true;
+    bool clean_reads = true, read_nan = false;
     for (const item& in : items) {
       const auto& merged = where == side::test ? in.test_merged : in.reference_merged;
-      if (merged && !in.any().written && merged->nan + merged->positive_infinity > 0) clean_reads = false;
+      if (!merged || in.any().written) continue;
+      if (merged->nan + merged->positive_infinity > 0) clean_reads = false;
+      read_nan = read_nan || merged->nan > 0;
     }
     const bool made_alike = clean_reads && e.own->nan + e.own->positive_infinity > 0;
     if ((e.nonfinite_created || made_alike) && !skipped && !result_.nonfinite_origin) {
@@ -141,6 +143,23 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
                               : "makes small values zero";
       f.evidence = numbers_of(e);
       f.evidence.emplace_back("share_flushed", share);
+      f.seen_in = where;
+      f.benign = true;
+      f.order = order;
+      result_.information_lost.push_back(std::move(f));
+    }
+
+    // Reads that are not finite, and results that do not show it: divided by, or cut at a maximum.
+    const bool absorbs = !skipped && !clean_reads && e.own->nonfinite() == 0 && e.kind != "mask" &&
+                         e.kind != "embedding" && e.own->count > 0;
+    if (absorbs) {
+      finding f;
+      f.where = run.index.place_of(c);
+      f.rule = "ND197";
+      f.symptom = read_nan ? "nan" : "overflow";
+      f.cause = "nan-dropped";
+      f.message = "reads non-finite values and writes none";
+      f.evidence = numbers_of(e);
       f.seen_in = where;
       f.benign = true;
       f.order = order;

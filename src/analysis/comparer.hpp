@@ -28,6 +28,8 @@ struct judged_run {
   run_index index;
   chain flow;
   placement_cache placements;
+  // (factors.cpp)
+  [[nodiscard]] bool applied_before(const logical_op& op, double factor, int hops = 4) const;
   std::vector<bool> softmax_inputs;  // by capture: what a softmax reads, directly or through a mask
 };
 
@@ -68,6 +70,7 @@ class comparer {
   void judge_scalar(item& x);
   std::optional<measured> values_apart(const merged_capture& reference, const merged_capture& test);
   distances distance(const merged_capture& reference, const merged_capture& test);
+  void judge_factors(std::vector<item>& items);  // (factors.cpp)
   void find(std::vector<item>& items, const op_pair& pair, const local_result& reference,
             const local_result& test, std::uint64_t order);
   evidence evidence_of(const item& x, const op_pair& pair, side where, const std::vector<item>& all,

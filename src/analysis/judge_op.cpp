@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "analysis/addends.hpp"
 #include "analysis/comparer.hpp"
 #include "numdiff/format.hpp"
 
@@ -237,6 +238,8 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
   e.feeds_softmax = run.softmax_inputs[static_cast<std::size_t>(at)];
   e.replayed = local.done;
   if (const local_judgement* j = judgement_of(local, at)) e.local = &j->worst;
+  if (e.local != nullptr && e.local->v == verdict::beyond)
+    e.factor_upstream = run.applied_before(op, e.local->factor);
   for (const member& m : c.members) {
     const model::rank_data& rank = run.index.rank_of(m);
     const model::capture_row& row = run.index.capture_row_of(m);
@@ -282,6 +285,11 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
   if (e.own->unequal_replica >= 0 &&
       (c.written ? !unequal_reads : run.flow.of(at).from.origin == origin::none)) {
     e.unequal_replica = e.own->unequal_replica;
+    if (c.written && e.partner != nullptr) {
+      placement_cache placements;
+      value_reader whole((is_test ? reference_ : test_).index, *e.partner, placements);
+      e.adds_up = whole.readable() && add_up_to(run.index, c, whole);
+    }
   }
   if (is_collective(e.kind)) {
     e.collective = true;
@@ -318,6 +326,10 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
       e.scalar_differs = is_test;
       e.scalar = scalar_of(test_.index.capture_row_of(x.test->members.front()));
       e.partner_scalar = scalar_of(reference_.index.capture_row_of(x.reference->members.front()));
+      if (names_.text(c.name) == "factor") {
+        e.scalar_factor = true;
+        e.factor_upstream = run.applied_before(op, e.scalar / e.partner_scalar);
+      }
     }
     if (is_test && c.written && !e.replayed && x.verdict == verdict::beyond) e.apart_limit = x.limit;
     if (is_test && c.role != role::scalar && !e.own->local && e.partner != nullptr && !e.partner->local &&
@@ -331,6 +343,11 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
 
 void comparer::find(std::vector<item>& items, const op_pair& pair, const local_result& reference,
                     const local_result& test, std::uint64_t order) {
+  // Non-finite values that an earlier op made in one run only: what replay says of them here is their echo.
+  const bool fed = std::ranges::any_of(items, [](const item& x) {
+    return x.counted && !x.any().written && x.verdict == verdict::beyond &&
+           x.reference_merged->nonfinite() != x.test_merged->nonfinite();
+  });
   for (const side where : {side::test, side::reference}) {
     const bool is_test = where == side::test;
     const rule* best = nullptr;
@@ -347,6 +364,8 @@ void comparer::find(std::vector<item>& items, const op_pair& pair, const local_r
       const local_judgement* other = judgement_of(reference, position(reference_, x.reference));
       if (same_nonfinite(own, other)) continue;
       const evidence e = evidence_of(x, pair, where, items, is_test ? test : reference);
+      const bool passes_on =
+          fed && e.local != nullptr && e.local->nonfinite_replayed > 0 && e.local->nonfinite_created == 0;
       std::vector<const rule*> others;
       const rule* fired = decide(e, others);
       if (fired == nullptr) continue;
@@ -380,7 +399,7 @@ void comparer::find(std::vector<item>& items, const op_pair& pair, const local_r
       }
       found.seen_in = where;
       found.benign = fired->benign;
-      found.is_root = !fired->benign;
+      found.is_root = !fired->benign && !passes_on;
       found.order = order;
     }
     if (best == nullptr) continue;
@@ -423,6 +442,7 @@ void comparer::judge(const op_pair& pair, std::uint64_t order) {
   for (item& x : items) {
     if (x.counted && x.any().written) judge_written(x, pair, reference, test, items);
   }
+  judge_factors(items);
   find(items, pair, reference, test, order);
   note_losses(items, pair, reference, test, order);
   for (const item& x : items) {

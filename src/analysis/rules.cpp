@@ -47,11 +47,19 @@ bool any_factor(const evidence& e, const rule&) {
   double f = 0;
   return local_factor(e, f);
 }
+bool again(const evidence& e, const rule&) {
+  double f = 0;
+  return e.factor_upstream && (local_factor(e, f) || (e.scalar_differs && e.scalar_factor));
+}
+bool other_factor(const evidence& e, const rule&) {
+  return e.scalar_differs && e.scalar_factor;
+}
 bool handled(const evidence& e, const rule&) {
   return e.skipped_step && e.phase != phase::forward && e.own != nullptr && e.own->nonfinite() > 0;
 }
-bool zero_scales(const evidence& e, const rule&) {
-  return e.written && e.scales_zero > 0 && e.own->amax == 0 && e.own->nonfinite() > 0;
+bool zero_scales(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) ||
+         (e.written && e.scales_zero > 0 && e.own->amax == 0 && e.own->nonfinite() > 0);
 }
 bool bad_scales(const evidence& e, const rule&) {
   return e.written && e.scales_nonfinite > 0;
@@ -116,6 +124,22 @@ bool other_setting(const evidence& e, const rule&) {
 bool other_structure(const evidence& e, const rule&) {
   return e.structure;
 }
+double told(const evidence& e, std::string_view name) {
+  if (e.local == nullptr) return 0;
+  const auto at = std::ranges::find(e.local->evidence, name, &evidence_list::value_type::first);
+  return at == e.local->evidence.end() ? 0 : at->second;
+}
+// Rows that see nothing, filled by convention.
+bool by_convention(const evidence& e, const rule&) {
+  return e.written && e.local != nullptr && e.local->v == verdict::within && told(e, "undefined_rows") > 0;
+}
+// The result breaks a rule that holds whatever the precision.
+bool impossible(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) && told(e, "impossible") > 0;
+}
+bool terms_of_reference(const evidence& e, const rule&) {
+  return e.adds_up;
+}
 bool one_sided(const evidence& e, const rule&) {
   return local_beyond(e) && std::abs(e.local->bias_z) > 6 && std::abs(e.local->bias) > 0.3;
 }
@@ -135,6 +159,8 @@ constexpr const char* run_wider = "run this op alone in fp32 on the same inputs"
 constexpr rule table[] = {
     {"ND190", "overflow", "handled-overflow", handled, "",
      "made non-finite gradients in a step that was skipped", true},
+    {"ND191", "undefined", "convention-undefined", by_convention, "",
+     "fills rows that see nothing by another convention", true},
 
     // masks and range
     {"ND201", "nan", "fully-masked-row", masked_row,
@@ -193,6 +219,8 @@ constexpr rule table[] = {
      "loses bits or range on the wire"},
     {"ND606", "mismatch", "shard-mismatch", wrong_shard,
      "print the index range that each rank holds and reads", "reads another part than its rank should"},
+    {"ND608", "invariant", "missing-reduction", terms_of_reference, "reduce over the group and compare again",
+     "holds partial sums where every rank must hold the whole"},
     {"ND607", "invariant", "replica-divergence", diverged_replica,
      "broadcast from one rank and compare again", "differs between ranks that must agree"},
 
@@ -200,6 +228,10 @@ constexpr rule table[] = {
     {"ND401", "bias", "truncating-cast", hinted_beyond, "round to nearest even", "cuts instead of rounding"},
     {"ND402", "lost-update", "lost-update", hinted, "keep a master copy in fp32",
      "makes steps below half an ulp of the state"},
+    {"ND413", "invariant", "cancellation", impossible, "compute the difference before squaring (two passes)",
+     "makes a value that cannot be"},
+    {"ND414", "invariant", "rounding-order", impossible, "round both copies at the same place",
+     "makes a value that cannot be"},
     {"ND403", "mismatch", "cancellation", hinted_beyond,
      "compute the difference before squaring (two passes)", "subtracts nearly equal numbers"},
     {"ND404", "mismatch", "unrepresentable-integer", rounded_integers,
@@ -228,6 +260,10 @@ constexpr rule table[] = {
      "divides by the wrong count"},
     {"ND504", "factor", "wrong-weighting", hinted_beyond, "weigh by elements",
      "weighs ranks instead of elements"},
+    {"ND506", "factor", "factor-repeated", again, "apply the factor once",
+     "applies a factor that an earlier op applied already"},
+    {"ND507", "factor", "setting-differs", other_factor, "run both with the same factor",
+     "multiplies by another factor than the reference"},
     {"ND505", "factor", "open", any_factor, "look for a factor that is missing or applied twice",
      "is off by a common factor"},
 
@@ -327,7 +363,14 @@ evidence_list numbers_of(const evidence& e) {
   if (e.apart.from_values || e.apart.from_sketch) {
     add("relative_l2", e.apart.relative_l2);
     if (e.apart_limit > 0) add("relative_l2_limit", e.apart_limit);
-    if (e.apart.from_values) add("elements_different", static_cast<double>(e.apart.different));
+    if (e.apart.from_values) {
+      add("elements_different", static_cast<double>(e.apart.different));
+      add("worst_absolute", e.apart.worst_absolute);
+      add("worst_relative", e.apart.worst_relative);
+      if (e.apart.against_zero > 0) add("against_zero", static_cast<double>(e.apart.against_zero));
+      if (e.apart.nan_mismatch > 0) add("nan_mismatch", static_cast<double>(e.apart.nan_mismatch));
+      if (e.apart.inf_mismatch > 0) add("inf_mismatch", static_cast<double>(e.apart.inf_mismatch));
+    }
   }
   // One value a name: the first told wins.
   evidence_list unique;

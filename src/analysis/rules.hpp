@@ -46,6 +46,7 @@ struct evidence {
   bool nonfinite_created = false;  // the op's inputs hold none
   std::int32_t unequal_replica = -1;
   std::int32_t partner_unequal_replica = -1;
+  bool adds_up = false;  // unequal replicas whose sum is what the partner holds
 
   // collectives
   bool collective = false;
@@ -57,8 +58,10 @@ struct evidence {
   double apart_limit = 0;  // relative distance above which no honest op gets; 0 not known
   bool scalar_differs = false;
   double scalar = 0, partner_scalar = 0;
-  double unit = 0;         // coarser unit roundoff of the two formats
-  bool structure = false;  // shapes or element counts that no placement reconciles
+  bool scalar_factor = false;    // the scalar multiplies the result
+  bool factor_upstream = false;  // an earlier op applied the factor by which this one is off
+  double unit = 0;               // coarser unit roundoff of the two formats
+  bool structure = false;        // shapes or element counts that no placement reconciles
 };
 
 struct rule {

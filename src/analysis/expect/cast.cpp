@@ -5,6 +5,27 @@
 #include "analysis/expect/scales.hpp"
 
 namespace numdiff::analysis::expect {
+namespace {
+
+// Positions and counters: integers, each one more than its neighbour, that must stay apart.
+void review_counters(const tensor& x, const tensor& y, judgement& j) {
+  if (!is_integer(x.type) || is_integer(y.type) || !y.scales.empty()) return;
+  std::int64_t steps = 0, collapsed = 0, first = -1;
+  for (std::size_t i = 1; i < x.values.size(); ++i) {
+    if (x.values[i] != x.values[i - 1] + 1) continue;
+    ++steps;
+    if (y.values[i] != x.values[i] && first < 0) first = static_cast<std::int64_t>(i);
+    collapsed += y.values[i] == y.values[i - 1];
+  }
+  if (collapsed == 0 || static_cast<double>(steps) < 0.9 * static_cast<double>(x.values.size() - 1)) return;
+  j.v = verdict::beyond;
+  j.cause_hint = "unrepresentable-integer";
+  j.reason = "neighbouring integers became equal";
+  j.evidence.emplace_back("collapsed", static_cast<double>(collapsed));
+  j.evidence.emplace_back("first_collapsed", static_cast<double>(first));
+}
+
+}  // namespace
 
 expectations cast(const call& c) {
   const tensor &x = c.read(0), &y = c.write(0);
@@ -29,7 +50,10 @@ expectations cast(const call& c) {
                                  return values;
                                }});
   }
-  e[0].review = [&x, &y](const expectation& honest, judgement& j) { review_scales(x, y, honest, j); };
+  e[0].review = [&x, &y](const expectation& honest, judgement& j) {
+    review_counters(x, y, j);
+    review_scales(x, y, honest, j);
+  };
   return e;
 }
 

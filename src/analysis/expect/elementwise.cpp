@@ -1,17 +1,11 @@
 // Kinds that map elements to elements: add, multiply, scale, square_root and the activations.
 #include <cmath>
 
+#include "analysis/expect/broadcast.hpp"
 #include "analysis/expect/kinds.hpp"
 
 namespace numdiff::analysis::expect {
 namespace {
-
-// An operand whose shape is a suffix of the output's repeats over the leading dimensions.
-std::size_t suffix_of(const tensor& x, std::size_t n) {
-  const std::size_t m = x.values.size();
-  require(m > 0 ? n % m == 0 : n == 0, "operands do not broadcast");
-  return m > 0 ? m : 1;
-}
 
 template <class F>
 expectations map(const call& c, std::size_t n, F&& f) {
@@ -52,36 +46,55 @@ struct gelu_parts {
   }
 };
 
-}  // namespace
+// Zero, or so low that a second one leaves the range.
+bool is_mask(const tensor& x, double maximum) {
+  bool hides = false;
+  for (const double v : x.values) {
+    if (v == 0) continue;
+    if (!(v <= -maximum / 4) || std::isinf(v)) return false;
+    hides = true;
+  }
+  return hides;
+}
+
+void review_masks(const call& c, judgement& j) {
+  if (j.cause_hint != "op-overflow" || j.nonfinite_replayed == 0) return;
+  const double maximum = grid_of(c.write(0).type).maximum;
+  std::int64_t masks = 0;
+  for (const operand& x : c.op().reads) masks += is_mask(x.value, maximum);
+  if (masks == 0) return;
+  j.cause_hint = "mask-add-overflow";
+  j.reason = "masks of the most negative number are added";
+  j.evidence.emplace_back("masks_added", static_cast<double>(masks));
+}
 
 // The sum of grid values drops few bits and often ties: where the result's spacing is 2^k times the
 // smaller spacing of its operands the variance is ulp^2/12 (1 + 2 * 4^-k), and 0 for k <= 0.
-expectations add(const call& c) {
+expectations sum_of_terms(const call& c, double sign_of_rest) {
   require(c.reads(1), "no input is stored");
   const std::size_t n = c.write(0).values.size();
-  std::vector<std::size_t> period;
-  for (std::size_t r = 0; r < c.op().reads.size(); ++r) period.push_back(suffix_of(c.read(r), n));
+  std::vector<broadcast> terms;
+  for (std::size_t r = 0; r < c.op().reads.size(); ++r) terms.emplace_back(c.read(r), c.write(0).shape);
   const grid out = grid_of(c.write(0).type);
   const bool unscaled = c.write(0).scales.empty();
   const bool twice = c.rounds_twice(0);
   expectations e = map(c, n, [&](expectation& x, std::size_t i) {
     long double total = 0;
     double variance = 0;
-    for (std::size_t r = 0; r < period.size(); ++r) {
-      total += static_cast<long double>(c.read(r).values[i % period[r]]);
-      const bool last = r + 1 == period.size();
+    for (std::size_t r = 0; r < terms.size(); ++r) {
+      total += static_cast<long double>((r > 0 ? sign_of_rest : 1) * terms[r][i]);
+      const bool last = r + 1 == terms.size();
       if (r > 0 && (!last || twice)) variance += step_variance(c.sum(), total);
     }
     x.set(i, total, variance);
     if (c.sum().narrow() && variance > 0)
-      x.allow(i, std::sqrt(12 * variance * static_cast<double>(period.size())));
+      x.allow(i, std::sqrt(12 * variance * static_cast<double>(terms.size())));
   });
-  if (period.size() == 2 && unscaled && out.precision < 53) {
+  if (terms.size() == 2 && unscaled && out.precision < 53) {
     const grid a = grid_of(c.read(0).type), b = grid_of(c.read(1).type);
     e[0].rounding.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
-      const double x = c.read(0).values[i % period[0]], y = c.read(1).values[i % period[1]],
-                   z = e[0].exact[i];
+      const double x = terms[0][i], y = terms[1][i], z = e[0].exact[i];
       if (z == 0 || !std::isfinite(z) || out.holds(z)) continue;
       const double finest = x == 0 ? b.ulp(y) : y == 0 ? a.ulp(x) : std::min(a.ulp(x), b.ulp(y));
       const double step = out.ulp(z);
@@ -90,15 +103,25 @@ expectations add(const call& c) {
     const rounding mode = static_cast<rounding>(c.op().row->output_rounding);
     if (mode == rounding::toward_zero || mode == rounding::stochastic) e[0].rounding.clear();
   }
+  e[0].review = [&c](const expectation&, judgement& j) { review_masks(c, j); };
   return e;
 }
 
+}  // namespace
+
+expectations add(const call& c) {
+  return sum_of_terms(c, 1);
+}
+
+expectations subtract(const call& c) {
+  require(c.op().reads.size() == 2, "a difference of two");
+  return sum_of_terms(c, -1);
+}
+
 expectations multiply(const call& c) {
-  const tensor &x = c.read(0), &y = c.read(1);
-  const std::size_t n = c.write(0).values.size(), px = suffix_of(x, n), py = suffix_of(y, n);
-  return map(c, n, [&](expectation& e, std::size_t i) {
-    const long double v =
-        static_cast<long double>(x.values[i % px]) * static_cast<long double>(y.values[i % py]);
+  const broadcast x(c.read(0), c.write(0).shape), y(c.read(1), c.write(0).shape);
+  return map(c, c.write(0).values.size(), [&](expectation& e, std::size_t i) {
+    const long double v = static_cast<long double>(x[i]) * static_cast<long double>(y[i]);
     e.set(i, v, c.rounds_twice(0) ? step_variance(c.sum(), v) : 0);
   });
 }

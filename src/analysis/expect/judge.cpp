@@ -54,7 +54,8 @@ bool settle_range(const expectation& honest, const output_format& format, std::s
       ++j.nonfinite_created;
     } else {
       ++j.nonfinite_replayed;
-      if (d != defect::none && fits) why = d;
+      // A sum that left its accumulator did so before its result was rounded.
+      if (d != defect::none && (fits || d == defect::accumulator_overflow)) why = d;
     }
     return true;
   }

@@ -44,7 +44,17 @@ using kind_function = expectations (*)(const call&);
 [[nodiscard]] kind_function find_kind(std::string_view kind) noexcept;
 
 expectations add(const call&);
+expectations subtract(const call&);
 expectations multiply(const call&);
+expectations divide(const call&);
+expectations square(const call&);
+expectations power(const call&);
+expectations exponential(const call&);
+expectations reciprocal_square_root(const call&);
+expectations mean(const call&);
+expectations variance(const call&);
+expectations maximum(const call&);
+expectations maximum_count(const call&);
 expectations scale(const call&);
 expectations copy(const call&);
 expectations cast(const call&);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <unordered_map>
+#include <vector>
 
 namespace numdiff::analysis::expect {
 namespace {
@@ -51,10 +53,73 @@ bool only_factors(const tensor& x, const tensor& y, groups& all, const grid& g) 
   return apart && rest <= 1.7 * expected;
 }
 
+// The first row of a range of rows far below the rest under one scale, which loses what the rest keeps;
+// -1 when there is none. Rows that vary at random make no such step.
+struct lost_rows {
+  std::int64_t first = -1, count = 0;
+  double share = 0, size = 0;  // of its nonzero values that vanished; its largest over that of all
+};
+
+lost_rows rows_under_one_scale(const tensor& x, const tensor& y) {
+  lost_rows none;
+  if (x.shape.size() < 2 || x.shape.back() == 0) return none;
+  const auto width = static_cast<std::size_t>(x.shape.back());
+  const std::size_t rows = x.values.size() / width;
+  if (rows < 4 ||
+      std::adjacent_find(y.scales.begin(), y.scales.end(), std::not_equal_to<>()) != y.scales.end())
+    return none;
+  std::vector<double> tops(rows, 0);
+  std::vector<std::int64_t> nonzero(rows, 0), gone(rows, 0);
+  double top = 0;
+  for (std::size_t i = 0; i < x.values.size(); ++i) {
+    tops[i / width] = std::max(tops[i / width], std::fabs(x.values[i]));
+    top = std::max(top, std::fabs(x.values[i]));
+    nonzero[i / width] += x.values[i] != 0;
+    gone[i / width] += x.values[i] != 0 && y.values[i] == 0;
+  }
+  lost_rows best;
+  for (std::size_t r = 0; r < rows;) {
+    const bool small = tops[r] > 0 && tops[r] < 0x1p-10 * top;
+    if (!small) {
+      ++r;
+      continue;
+    }
+    lost_rows range{static_cast<std::int64_t>(r), 0, 0, 0};
+    std::int64_t all = 0, lost = 0;
+    for (; r < rows && tops[r] > 0 && tops[r] < 0x1p-10 * top; ++r) {
+      ++range.count;
+      all += nonzero[r];
+      lost += gone[r];
+      range.size = std::max(range.size, tops[r] / top);
+    }
+    range.share = static_cast<double>(lost) / static_cast<double>(std::max<std::int64_t>(1, all));
+    if (range.count > best.count) best = range;
+  }
+  if (best.count * 8 < static_cast<std::int64_t>(rows) || best.share < 0.1) return none;
+  // The rest stands clear of it, row by row.
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto at = static_cast<std::int64_t>(r);
+    const bool inside = at >= best.first && at < best.first + best.count;
+    if (!inside && tops[r] < 64 * best.size * top) return none;
+  }
+  return best;
+}
+
 }  // namespace
 
 void review_scales(const tensor& source, const tensor& quantised, const expectation& honest, judgement& j) {
   if (quantised.scales.empty()) return;
+  std::int64_t nonfinite = 0, unscaled = 0;
+  for (std::size_t i = 0; i < quantised.values.size(); ++i) {
+    if (std::isfinite(quantised.values[i]) || !std::isfinite(source.values[i])) continue;
+    ++nonfinite;
+    unscaled += quantised.scales[i] == 0;
+  }
+  if (nonfinite > 0 && unscaled == nonfinite) {
+    j.cause_hint = "zero-scale";
+    j.reason = "every one of them has a scale of zero";
+    return;
+  }
   const grid numbers = grid_of(quantised.type);
   groups all = groups_of(source, quantised);
   double most = 0, least = HUGE_VAL;
@@ -88,6 +153,15 @@ void review_scales(const tensor& source, const tensor& quantised, const expectat
     j.cause_hint = ones ? "uncalibrated-scale" : "stale-scale";
     j.reason = overshoots ? "the scale reaches less than the values"
                           : "the scale leaves the range unused and values vanish";
+    return;
+  }
+  if (const lost_rows lost = rows_under_one_scale(source, quantised); lost.first >= 0) {
+    j.cause_hint = "scale-granularity";
+    j.reason = "a range of rows far below the rest shares its scale";
+    j.evidence.emplace_back("group_first_row", static_cast<double>(lost.first));
+    j.evidence.emplace_back("group_rows", static_cast<double>(lost.count));
+    j.evidence.emplace_back("group_flushed_share", lost.share);
+    j.evidence.emplace_back("group_size_ratio", lost.size);
     return;
   }
   if (j.v == verdict::beyond && j.cause_hint.empty() && only_factors(source, quantised, all, numbers)) {

@@ -1,0 +1,162 @@
+// Statistics over the last dimension, or over everything: mean, variance, maximum, maximum_count.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "analysis/expect/kinds.hpp"
+
+namespace numdiff::analysis::expect {
+namespace {
+
+// The part of x that element `row` of the output is made of.
+struct rows_of {
+  const tensor* x;
+  std::size_t length;
+
+  explicit rows_of(const call& c) : x(&c.read(0)), length(0) {
+    const std::size_t n = c.write(0).values.size();
+    require(n > 0 && x->values.size() % n == 0, "the output is not a part of the input's shape");
+    length = x->values.size() / n;
+    require(length > 0 && (n == 1 || length == last_of(x->shape)),
+            "statistics over other than the last dimension");
+  }
+  [[nodiscard]] const double* operator[](std::size_t row) const { return x->values.data() + row * length; }
+};
+
+template <class F>
+expectations rows(const call& c, F&& f) {
+  const rows_of x(c);
+  expectations e(1);
+  const std::size_t n = c.write(0).values.size();
+  e[0].resize(n, c.wide());
+  for (std::size_t r = 0; r < n; ++r) f(e[0], r, x[r], x.length);
+  return e;
+}
+
+double squared(double x) {
+  return x * x;
+}
+
+// What the rounding of n mean squares leaves of a variance that is formed as their difference.
+void review_variance(const call& c, judgement& j) {
+  const rows_of x(c);
+  const std::vector<double>& y = c.write(0).values;
+  std::int64_t impossible = 0, noise = 0, off = 0;
+  double condition = 0;
+  for (std::size_t r = 0; r < y.size(); ++r) {
+    long double total = 0, squares = 0, spread = 0;
+    for (std::size_t i = 0; i < x.length; ++i) total += static_cast<long double>(x[r][i]);
+    const long double n = static_cast<long double>(x.length), mean = total / n;
+    for (std::size_t i = 0; i < x.length; ++i) {
+      const long double v = static_cast<long double>(x[r][i]);
+      squares += v * v;
+      spread += (v - mean) * (v - mean);
+    }
+    if (!std::isfinite(y[r]) || !std::isfinite(static_cast<double>(squares))) continue;
+    const auto mean_square = static_cast<double>(squares / n), exact = static_cast<double>(spread / n);
+    const double error = std::fabs(y[r] - exact);
+    impossible += y[r] < 0;
+    if (error <= 0.01 * exact) continue;
+    ++off;
+    if (exact > 0) condition = std::max(condition, static_cast<double>(mean * mean) / exact);
+    const double reach = 4 * c.unit() * mean_square * (2 + std::log2(static_cast<double>(x.length)));
+    noise += error <= reach;
+  }
+  if (impossible > 0) {
+    j.v = verdict::beyond;
+    j.evidence.emplace_back("impossible", static_cast<double>(impossible));
+  }
+  if (j.v != verdict::beyond || off == 0) return;
+  // All that is wrong is as large as the rounding of the squares, and they are far larger than the variance.
+  if ((noise == off && condition > 100) || impossible > 0) {
+    j.cause_hint = "cancellation";
+    j.reason =
+        impossible > 0 ? "a variance below zero" : "the rounding of the mean square is all that is left";
+    j.evidence.emplace_back("condition", condition);
+  }
+}
+
+}  // namespace
+
+expectations mean(const call& c) {
+  return rows(c, [&](expectation& e, std::size_t r, const double* x, std::size_t n) {
+    chain<long double> s(c.sum(), static_cast<std::int64_t>(n));
+    for (std::size_t i = 0; i < n; ++i) s.add(static_cast<long double>(x[i]));
+    s.finish();
+    const auto count = static_cast<double>(n);
+    const long double v = s.value() / static_cast<long double>(n);
+    // Some divide the sum, some multiply it by the rounded 1/n.
+    e.set(r, v, s.variance() / squared(count) + 2 * squared(c.rho() * static_cast<double>(v)));
+    if (s.bound() > 0) e.allow(r, s.bound() / count);
+    if (s.overflowed()) e.mark(r, defect::accumulator_overflow);
+  });
+}
+
+expectations variance(const call& c) {
+  const double correction = c.scalar("correction", 0);
+  expectations result = rows(c, [&](expectation& e, std::size_t r, const double* x, std::size_t n) {
+    const double count = static_cast<double>(n);
+    require(count > correction, "a variance of too few elements");
+    long double total = 0;
+    for (std::size_t i = 0; i < n; ++i) total += static_cast<long double>(x[i]);
+    const long double center = total / static_cast<long double>(n);
+    chain<long double> s(c.sum(), static_cast<std::int64_t>(n));
+    for (std::size_t i = 0; i < n; ++i) {
+      const long double d = static_cast<long double>(x[i]) - center;
+      s.add(d * d);
+    }
+    s.finish();
+    const double divisor = count - correction;
+    const long double v = s.value() / static_cast<long double>(divisor);
+    // An error of the mean adds its square; the deviations carry a rounding each.
+    const double shift = 4 * c.unit() * std::fabs(static_cast<double>(center));
+    e.set(r, v,
+          s.variance() / squared(divisor) + 6 * squared(c.rho() * static_cast<double>(v)) +
+              4 * static_cast<double>(v) * squared(shift) / count);
+    e.allow(r, squared(shift) + s.bound() / divisor);
+    if (s.overflowed()) e.mark(r, defect::inner_overflow);
+  });
+  result[0].review = [&c](const expectation&, judgement& j) { review_variance(c, j); };
+  return result;
+}
+
+expectations maximum(const call& c) {
+  return rows(c, [&](expectation& e, std::size_t r, const double* x, std::size_t n) {
+    double top = -HUGE_VAL;
+    for (std::size_t i = 0; i < n; ++i)
+      top = std::isnan(x[i]) || std::isnan(top) ? std::numeric_limits<double>::quiet_NaN()
+                                                : std::max(top, x[i]);
+    e.set(r, top, 0);
+  });
+}
+
+// How many elements equal the row's maximum: at least one.
+expectations maximum_count(const call& c) {
+  const rows_of x(c);
+  const tensor& top = c.read(1);
+  require(top.values.size() == c.write(0).values.size(), "one maximum for each row");
+  expectations result = rows(c, [&](expectation& e, std::size_t r, const double* row, std::size_t n) {
+    e.set(r, static_cast<double>(std::count(row, row + n, top.values[r])), 0);
+  });
+  result[0].copies = true;
+  result[0].review = [&c, x](const expectation&, judgement& j) {
+    const tensor& tops = c.read(1);
+    std::int64_t none = 0, rounded = 0;
+    for (std::size_t r = 0; r < tops.values.size(); ++r) {
+      if (c.write(0).values[r] != 0 || std::isnan(tops.values[r])) continue;
+      ++none;
+      const double own = *std::max_element(x[r], x[r] + x.length);
+      rounded += own != tops.values[r] && grid_of(tops.type).round(own) == tops.values[r];
+    }
+    if (none == 0) return;
+    j.v = verdict::beyond;
+    j.evidence.emplace_back("impossible", static_cast<double>(none));
+    j.reason = "no element equals the maximum";
+    if (rounded != none) return;
+    j.cause_hint = "rounding-order";
+    j.reason = "the elements and their maximum were rounded differently";
+  };
+  return result;
+}
+
+}  // namespace numdiff::analysis::expect

@@ -1,0 +1,61 @@
+// Factors: whether one was applied upstream already, and whether one that only differs by name does harm.
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/comparer.hpp"
+
+namespace numdiff::analysis {
+
+namespace {
+
+bool same_factor(double a, double b) {
+  return std::abs(a - b) <= 1e-3 * std::abs(b);
+}
+
+}  // namespace
+
+// An op that wrote what this one reads, directly or through others, has a scalar of this value.
+bool judged_run::applied_before(const logical_op& op, double factor, int hops) const {
+  if (hops == 0 || !std::isfinite(factor)) return false;
+  for (std::uint32_t i = 0; i < op.captures; ++i) {
+    const auto at = static_cast<std::int32_t>(op.first_capture + i);
+    const logical_capture& c = index.captures()[static_cast<std::size_t>(at)];
+    if (c.written || c.role == role::scalar) continue;
+    const link from = flow.of(at).from;
+    if (from.from < 0 || from.origin < origin::moved) continue;
+    const logical_op& writer = index.ops()[index.captures()[static_cast<std::size_t>(from.from)].op];
+    for (std::uint32_t k = 0; k < writer.captures; ++k) {
+      const logical_capture& s = index.captures()[writer.first_capture + k];
+      if (s.role != role::scalar || s.members.empty()) continue;
+      if (same_factor(scalar_of(index.capture_row_of(s.members.front())), factor)) return true;
+    }
+    if (applied_before(writer, factor, hops - 1)) return true;
+  }
+  return false;
+}
+
+// A factor may differ between honest runs when the data carry the difference. It does harm when what the op
+// read is alike in both runs and what it wrote is not.
+void comparer::judge_factors(std::vector<item>& items) {
+  for (item& x : items) {
+    if (!x.counted || x.any().role != role::scalar || x.verdict != verdict::within) continue;
+    if (names_.text(x.test->name) != "factor") continue;
+    const double r = scalar_of(reference_.index.capture_row_of(x.reference->members.front()));
+    const double t = scalar_of(test_.index.capture_row_of(x.test->members.front()));
+    if (r == 0 || !std::isfinite(t / r) || same_factor(t, r)) continue;
+    bool alike = true, apart = false;
+    for (const item& y : items) {
+      if (!y.counted || y.any().role == role::scalar) continue;
+      const bool equal = y.verdict == verdict::equal;
+      const distances d = equal ? distances() : distance(*y.reference_merged, *y.test_merged);
+      if (!y.any().written) alike = alike && (equal || (d.from_values && d.relative_l2 < 0.1));
+      if (y.any().written)
+        apart = apart || (d.from_values && d.cosine > 0.99 && std::abs(d.factor * r / t - 1) < 0.1);
+    }
+    if (!alike || !apart) continue;
+    x.verdict = verdict::beyond;
+    x.reason = "what the op reads is alike, what it writes differs by this factor";
+  }
+}
+
+}  // namespace numdiff::analysis

@@ -1,0 +1,54 @@
+// A residual stream in bf16 whose sums are cut instead of rounded.
+// Reported as ROCm/aiter#5151.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "cases/pair.hpp"
+
+using namespace numdiff;
+using namespace numdiff::testing;
+
+namespace {
+
+program residuals(dtype t, rounding how) {
+  return [=](session&, std::int32_t) {
+    constexpr std::int64_t width = 4096;
+    cast_rule rule;
+    rule.round = how;
+    array x = array(dtype::bf16, {width}, normal(width, 1, 4)).as(t);
+    for (int layer = 0; layer < 4; ++layer) {
+      const array y =
+          array(dtype::bf16, {width}, normal(width, static_cast<std::uint64_t>(10 + layer), 0.05)).as(t);
+      NUMDIFF_SCOPE(layer == 0 ? "0" : layer == 1 ? "1" : layer == 2 ? "2" : "3");
+      NUMDIFF_OP(op, "residual add", add, numdiff::dtypes(t, dtype::f32, t));
+      NUMDIFF_INPUT(op, "x", x.seen());
+      NUMDIFF_INPUT(op, "y", y.seen());
+      const array sum = mapped(
+          t, {width}, [&](std::size_t i) { return static_cast<double>(static_cast<float>(x[i] + y[i])); },
+          rule);
+      NUMDIFF_OUTPUT(op, "sum", sum.seen());
+      x = sum;
+    }
+  };
+}
+
+}  // namespace
+
+TEST_CASE("sums that are cut are named in the first layer") {
+  const auto c =
+      compared(residuals(dtype::f32, rounding::nearest_even), residuals(dtype::bf16, rounding::toward_zero));
+  INFO(told(c));
+  CHECK(first(c) == "residual add bias truncating-cast");
+  REQUIRE(c.first_divergence);
+  CHECK(c.first_divergence->where.scope == "0");
+  CHECK(number(c, "bias") < -0.5);
+  CHECK(nonfinite(c) == "none");
+}
+
+TEST_CASE("sums that are rounded agree") {
+  const auto c =
+      compared(residuals(dtype::f32, rounding::nearest_even), residuals(dtype::bf16, rounding::nearest_even));
+  INFO(told(c));
+  CHECK(c.verdict == analysis::outcome::agree);
+}
