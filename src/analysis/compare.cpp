@@ -269,6 +269,7 @@ void comparer::summarise() {
       s.dropped += rank.drops.captures;
       cut += rank.cut_rows;
     }
+    s.dropped += run.index.orphans();
     s.captures += s.dropped;
     if (s.only_there > 0) because.push_back(plural(s.only_there, "capture") + " only in " + name);
     if (s.dropped > 0) because.push_back(plural(s.dropped, "capture") + " dropped while recording " + name);

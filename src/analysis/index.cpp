@@ -141,7 +141,10 @@ run_index::run_index(const model::run& run, symbols& names, const model::selecti
         ordinal = 0;
       } else {
         const auto owner = by_seq.find(row.op);
-        if (owner == by_seq.end()) continue;
+        if (owner == by_seq.end()) {
+          ++orphans_;
+          continue;
+        }
         home = owner->second;
         ordinal = ordinals[{row.op, name, row.role, row.usage}]++;
       }

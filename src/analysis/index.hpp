@@ -65,6 +65,8 @@ class run_index {
   [[nodiscard]] bool skipped(std::int64_t step) const { return skipped_.contains(step); }
   // The first step of any op, -1 when there is none.
   [[nodiscard]] std::int64_t first_step() const noexcept { return first_step_; }
+  // Captures whose op was dropped: nothing says what they are.
+  [[nodiscard]] std::uint64_t orphans() const noexcept { return orphans_; }
   [[nodiscard]] bool skips() const { return !skipped_.empty(); }
   [[nodiscard]] place place_of(const logical_op& op) const;
   [[nodiscard]] place place_of(const logical_capture& capture) const;
@@ -76,6 +78,7 @@ class run_index {
   std::vector<logical_capture> captures_;
   std::set<std::int64_t> skipped_;
   std::int64_t first_step_ = -1;
+  std::uint64_t orphans_ = 0;
 };
 
 // Rows that belong to a capture or an op, nullptr when there is none.

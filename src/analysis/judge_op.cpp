@@ -204,6 +204,10 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   const double noise = std::max(unit_roundoff(r.type), unit_roundoff(t.type)) +
                        std::max(accumulate(row), accumulate(other_row)) * std::sqrt(length);
   if (!std::isfinite(noise)) return;
+  if ((is_integer(r.type) || is_integer(t.type)) && inherited > 0) {
+    x.reason = "whole numbers chosen from inputs that differ";
+    return;
+  }
   if ((!x.apart.from_values && !x.apart.from_sketch) || x.apart.contaminated) return;
   x.limit = 16 * noise + 16 * inherited;
   if (x.apart.relative_l2 > x.limit) {

@@ -51,12 +51,19 @@ source_state comparer::state_of_source(item& x, const op_pair& pair) {
   const logical_op& op = test_.index.ops()[static_cast<std::size_t>(pair.test)];
   const bool weight = x.test->role == role::weight || x.test->role == role::state;
   const bool integers = is_integer(r->type) || is_integer(t.type);
+  // Weights agree until the first update; later, and for tensors that earlier differences may have
+  // reached, only equal runs must. An update that is not told (-1) may have come after the first step.
+  const bool early = op.update == 0 || (op.update < 0 && op.step == test_.index.first_step());
   const bool strict =
-      integers || op.outside || (!weight && !diverged_) || (weight && (op.update <= 0 || !diverged_));
+      integers || op.outside || !diverged_ || (weight && early && op.phase != phase::backward);
 
   if (r->local || t.local) {
     x.verdict = verdict::not_comparable;
     x.reason = "rank-local tensors without a placement";
+    return source_state::none;
+  }
+  if (r->count != t.count && r->covered && t.covered) {
+    x.verdict = verdict::beyond;  // of another shape
     return source_state::none;
   }
   const std::optional<measured> values = values_apart(*r, t);
@@ -116,6 +123,7 @@ source_state comparer::state_of_source(item& x, const op_pair& pair) {
   }
   if (!strict) return undecided("no captured op wrote it");
   x.verdict = verdict::beyond;
+  if (t.repeats_part && !r->repeats_part && r->parts.size() <= t.parts.size()) return source_state::permuted;
   return source_state::differs;
 }
 

@@ -101,7 +101,13 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
       m.count = 0;
       m.hidden = m.nan = m.positive_infinity = m.negative_infinity = m.zero = m.subnormal = m.at_maximum = 0;
       m.amax = m.sum = m.sum_abs = m.sum_sq = 0;
-      for (const member& one : m.parts) add_counts(m, run.capture_row_of(one));
+      for (const member& one : m.parts) {
+        const model::capture_row& row = run.capture_row_of(one);
+        add_counts(m, row);
+        const auto d = digest_of(row);
+        m.rank_digests.push_back(
+            {static_cast<std::uint64_t>(run.rank_of(one).rank), d[0], d[1], d[2], d[3], d[4], d[5]});
+      }
       return m;
     }
   }
@@ -121,10 +127,14 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
     const std::int64_t row = run.capture_row_of(part).sketch;
     return row >= 0 && static_cast<std::size_t>(row) < run.rank_of(part).sketches.size();
   });
+  std::set<std::array<double, 5>> contents;
   std::set<std::array<std::uint64_t, 4>> scales;
   for (const member& part : m.parts) {
     const model::capture_row& row = run.capture_row_of(part);
     const auto digest = digest_of(row);
+    if (!m.partial && row.minimum < row.maximum &&
+        !contents.insert({row.sum, row.sum_abs, row.sum_sq, row.minimum, row.maximum}).second)
+      m.repeats_part = true;
     m.digest[0] += digest[0];
     m.digest[1] += digest[1];
     // A scale that all shards share counts once.
@@ -139,6 +149,10 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
 }
 
 bool equal(const merged_capture& a, const merged_capture& b) noexcept {
+  if (a.local && b.local) {
+    return a.type == b.type && a.count == b.count && a.rank_digests == b.rank_digests &&
+           a.pending_factor == b.pending_factor;
+  }
   return a.has_digest && b.has_digest && a.covered && b.covered && a.type == b.type && a.shape == b.shape &&
          a.count == b.count && a.digest == b.digest && a.pending_factor == b.pending_factor;
 }

@@ -13,9 +13,11 @@ struct merged_capture {
   dtype type = dtype::unknown;
   std::vector<std::int64_t> shape;  // global
   bool local = false;               // ranks hold unrelated tensors (no placement): nothing here but counts
+  bool repeats_part = false;        // two shards hold the same numbers, which are not all alike
   bool covered = true;              // every element of the global tensor is held by some rank
   bool has_digest = false;
-  std::array<std::uint64_t, 6> digest{};  // codes, scales, zero points; two words each
+  std::array<std::uint64_t, 6> digest{};                   // codes, scales, zero points; two words each
+  std::vector<std::array<std::uint64_t, 7>> rank_digests;  // of a local tensor: world rank and digest
   bool has_sketch = false;
   std::array<double, detail::sketch_buckets> sketch{};
   double pending_factor = 1;
@@ -35,7 +37,8 @@ struct merged_capture {
 
 merged_capture merge(const run_index& run, const logical_capture& capture, placement_cache& placements);
 
-// Same dtype, global shape, coverage, codes, scales, zero points and pending factor.
+// Same dtype, global shape, coverage, codes, scales, zero points and pending factor; of local tensors the
+// same on each rank.
 bool equal(const merged_capture& a, const merged_capture& b) noexcept;
 
 }  // namespace numdiff::analysis

@@ -281,3 +281,51 @@ TEST_CASE("totals add up for many random pairs") {
     CHECK((c.verdict == outcome::agree ? c.complete : true));
   }
 }
+
+TEST_CASE("a capture whose op was dropped is counted, not hidden") {
+  run_builder a = tiny{}.run(), b = tiny{}.run();
+  b.run().ranks[0].ops.pop_back();
+  const auto c = compared(a, b);
+  CHECK(c.verdict == outcome::incomplete);
+  CHECK(c.totals.test.dropped == 2);
+  CHECK(c.totals.test.captures == c.totals.reference.captures);
+}
+
+TEST_CASE("weights of a program that tells no updates may part after the first step") {
+  const auto trained = [](dtype type) {
+    tiny t{.type = type};
+    t.weights = [type](std::int64_t step, int, const std::string&, std::vector<double>& w) {
+      if (step > 0 && type != dtype::f32) w[0] += 0.01;
+    };
+    return t.run();
+  };
+  run_builder a = trained(dtype::f32), b = trained(dtype::bf16);
+  const auto c = compared(a, b);
+  CHECK(c.verdict == outcome::agree);
+  CHECK(c.totals.undecided > 0);
+}
+
+TEST_CASE("whole numbers chosen from inputs that differ are undecided, from equal ones beyond") {
+  const auto chosen = [](double x, double id) {
+    run_builder run;
+    run->op(0, "s", "route", "top_k");
+    run->input("x", whole({x, 1, 2, 3}, dtype::f64));
+    run->output("ids", whole({id, 7}, dtype::i64));
+    return run;
+  };
+  run_builder a = chosen(0.5, 1), b = chosen(0.5, 3);
+  CHECK(compared(a, b).verdict == outcome::differ);
+  run_builder first, second;
+  for (run_builder* run : {&first, &second}) {
+    const bool other = run == &second;
+    (*run)->op(0, "s", "make", "mystery");
+    (*run)->input("x", whole({1, 2, 3}, dtype::f64));
+    (*run)->output("y", whole({0.5 + (other ? 1e-16 : 0), 1, 2}, dtype::f64));
+    (*run)->op(0, "s", "route", "top_k");
+    (*run)->input("y", whole({0.5 + (other ? 1e-16 : 0), 1, 2}, dtype::f64));
+    (*run)->output("ids", whole({other ? 3.0 : 1.0, 7}, dtype::i64));
+  }
+  const auto c = compared(first, second);
+  CHECK(c.verdict == outcome::agree);
+  CHECK(c.totals.undecided == 1);
+}

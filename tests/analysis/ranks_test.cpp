@@ -183,3 +183,43 @@ TEST_CASE("collectives: honest ones are auxiliary, a skipped and a repeated one 
   REQUIRE(twice.first_divergence);
   CHECK(twice.first_divergence->cause == "duplicate-reduction");
 }
+
+TEST_CASE("ranks without placements are equal when each is; otherwise not comparable") {
+  const auto build = [](double change) {
+    run_builder b(2);
+    for (std::size_t r = 0; r < 2; ++r) {
+      std::vector<double> own = numbers(300, 20 + r);
+      if (r == 1) own[3] += change;
+      b[r].op(0, "s", "f", "mystery");
+      b[r].output("y", whole(own));
+    }
+    return b;
+  };
+  run_builder a = build(0), b = build(0), c = build(0.5);
+  const auto same = compare(a.run(), b.run());
+  CHECK(same.verdict == outcome::agree);
+  CHECK(same.totals.equal == 1);
+  const auto other = compare(a.run(), c.run());
+  CHECK(other.verdict == outcome::incomplete);
+  CHECK(other.totals.not_comparable == 1);
+}
+
+TEST_CASE("a rank that holds the shard of another is a shard mismatch, not another input") {
+  run_builder a = one_rank(), b(2);
+  a->op(0, "s", "g", "mystery");
+  a->weight("w", part(data, 0, rows, 0, columns, ""));
+  for (std::size_t r = 0; r < 2; ++r) {
+    const auto at = static_cast<std::int64_t>(4 * r);
+    const std::string mesh = "[" + axis("tp", 2, static_cast<int>(r), "sharded", 0) + "]";
+    b[r].op(0, "s", "f", "mystery");
+    b[r].output("y", part(data, at, at + 4, 0, columns, mesh));
+    held wrong = part(data, 0, 4, 0, columns, mesh);
+    wrong.begin = {at, 0};
+    b[r].op(0, "s", "g", "mystery");
+    b[r].weight("w", wrong);
+  }
+  const auto c = compare(a.run(), b.run());
+  REQUIRE(c.first_divergence);
+  CHECK(c.first_divergence->where.tensor == "w");
+  CHECK(c.first_divergence->cause == "shard-mismatch");
+}
