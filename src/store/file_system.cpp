@@ -1,7 +1,9 @@
 #include "store/file_system.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <unistd.h>
 
 #include <array>
 #include <cctype>
@@ -9,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "store/error.hpp"
 
@@ -21,6 +24,15 @@ bool has_suffix(const std::string& path) {
 }
 std::string stem(const std::string& path) {
   return has_suffix(path) ? path.substr(0, path.size() - 3) : path;
+}
+
+// Every file of numdiff names its kind in the attributes of the root, which stand at its beginning.
+bool is_of_numdiff(const std::string& path) {
+  std::string beginning(std::size_t{64} << 10U, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+  beginning.resize(static_cast<std::size_t>(file.gcount()));
+  return beginning.empty() || beginning.find("numdiff_kind") != std::string::npos;
 }
 
 }  // namespace
@@ -64,6 +76,33 @@ std::string absolute(const std::string& path) {
 void rename_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0)
     throw error(from, "", "rename", "cannot be renamed to " + to + ": " + std::strerror(errno));
+}
+
+void displace_file(const std::string& from, const std::string& to) {
+  require_displaceable(to);
+  if (facts_of(to).exists) rename_file(to, old_file(to));
+  rename_file(from, to);
+}
+
+void require_displaceable(const std::string& path) {
+  struct stat s {};
+  if (::lstat(path.c_str(), &s) != 0) return;
+  if (!S_ISREG(s.st_mode)) throw error(path, "", "create", "is there and is not a plain file");
+  if (!is_of_numdiff(path)) throw error(path, "", "create", "is there and is not a file of numdiff");
+}
+
+standard_descriptors::standard_descriptors() noexcept {
+  for (;;) {
+    const int file = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (file > STDERR_FILENO) ::close(file);
+    if (file < 0 || file > STDERR_FILENO) return;
+    taken_[file] = true;
+  }
+}
+
+standard_descriptors::~standard_descriptors() {
+  for (int file = 0; file <= STDERR_FILENO; ++file)
+    if (taken_[file]) ::close(file);
 }
 
 std::string rank_file(const std::string& run, std::int32_t rank) {

@@ -1,6 +1,7 @@
 #include "store/hdf5.hpp"
 
 #include <cctype>
+#include <string_view>
 
 namespace numdiff::store::h5 {
 
@@ -9,6 +10,16 @@ namespace {
 herr_t take_description(unsigned, const H5E_error2_t* entry, void* out) {
   if (entry->desc != nullptr && *entry->desc != '\0') *static_cast<std::string*>(out) = entry->desc;
   return 1;  // the first entry is the innermost
+}
+
+// What the system said, where HDF5 quotes it among names, descriptors and addresses.
+std::string system_message(const std::string& reason) {
+  constexpr std::string_view before = "error message = '";
+  const std::size_t at = reason.find(before);
+  if (at == std::string::npos) return reason;
+  const std::size_t begin = at + before.size();
+  const std::size_t end = reason.find('\'', begin);
+  return end == std::string::npos ? reason : reason.substr(begin, end - begin);
 }
 
 std::string version(unsigned major, unsigned minor, unsigned release) {
@@ -21,6 +32,7 @@ void fail(const place& at, const char* operation) {
   std::string reason;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_description, &reason);
   H5Eclear2(H5E_DEFAULT);
+  reason = system_message(reason);
   for (char& c : reason)
     if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = ' ';
   throw error(at.file, at.object, operation,

@@ -92,6 +92,7 @@ bool same_content(const std::string& a, const std::string& b) {
 void write_index(const std::string& path, const std::string& run_id, std::int32_t world_size,
                  std::int32_t rank) {
   if (rank != 0 && facts_of(path).exists) return;
+  require_displaceable(path);
   const std::string temporary = path + ".birth." + std::to_string(::getpid());
   try {
     create(temporary, path, run_id, world_size);
@@ -100,8 +101,7 @@ void write_index(const std::string& path, const std::string& run_id, std::int32_
       ::unlink(temporary.c_str());
       return;
     }
-    if (facts_of(path).exists) rename_file(path, old_file(path));
-    rename_file(temporary, path);
+    displace_file(temporary, path);
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;

@@ -67,16 +67,20 @@ void write_root_attributes(hid_t file, const char* kind, const h5::place& at) {
 
 table_file::table_file(const std::string& path, bool swmr, payload_size expected)
     : path_(path), temporary_(path + ".birth." + std::to_string(::getpid())), swmr_(swmr) {
+  require_displaceable(path_);
+  const standard_descriptors occupied;
   const h5::place whole = at("");
   const h5::handle access = write_access(swmr, whole);
   const h5::handle creation = h5::own(H5Pcreate(H5P_FILE_CREATE), H5Pclose, whole, "create");
   h5::check(H5Pset_obj_track_times(creation.get(), false), whole, "create");
-  file_ = h5::own(H5Fcreate(temporary_.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose, whole,
-                  "create");
   try {
+    file_ = h5::own(H5Fcreate(temporary_.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose,
+                    whole, "create");
     void* found = nullptr;
     if (H5Fget_vfd_handle(file_.get(), H5P_DEFAULT, &found) >= 0 && found != nullptr)
       descriptor_ = *static_cast<int*>(found);
+    // A program that this one starts must not hold the file open.
+    if (descriptor_ >= 0) ::fcntl(descriptor_, F_SETFD, FD_CLOEXEC);
     write_root_attributes(file_.get(), "capture", whole);
     for (std::size_t i = 0; i < table_count; ++i) {
       const table t = static_cast<table>(i);
@@ -149,8 +153,7 @@ void table_file::finish() {
 void table_file::take_name() {
   // Views of the older file would show ranges of the new one.
   ::unlink(views_file(path_).c_str());
-  if (facts_of(path_).exists) rename_file(path_, old_file(path_));
-  rename_file(temporary_, path_);
+  displace_file(temporary_, path_);
   published_ = true;
 }
 

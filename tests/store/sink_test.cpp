@@ -2,12 +2,15 @@
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "messages.hpp"
@@ -165,4 +168,73 @@ TEST_CASE("a forked child that exits leaves the file alone") {
   CHECK(functions().commit(sink, 500) == 0);
   CHECK(functions().close(sink, 1) == 0);
   CHECK(store::load_run(path).ranks.at(0).captures.size() == 500);
+}
+
+TEST_CASE("a name that is no file of numdiff stays as it is") {
+  const scratch dir;
+  const auto refusal = [&](const std::string& path, std::int32_t world) {
+    char reason[256] = "";
+    const std::string file = world > 1 ? path + ".rank00000" : path;
+    const auto o = request(file, path, world, 0);
+    void* sink = functions().open(&o, reason, sizeof(reason));
+    if (sink != nullptr) functions().close(sink, 1);
+    return std::string(reason);
+  };
+  std::ofstream(dir / "weights.bin") << "somebody's";
+  std::ofstream(dir / "target.h5") << "";
+  ::symlink("target.h5", (dir / "link.h5").c_str());
+  ::mkfifo((dir / "pipe.h5").c_str(), 0600);
+  ::mkdir((dir / "folder.h5").c_str(), 0700);
+  for (const std::int32_t world : {1, 2}) {
+    CHECK(refusal(dir / "weights.bin", world).find("not a file of numdiff") != std::string::npos);
+    for (const char* name : {"link.h5", "pipe.h5", "folder.h5"})
+      CHECK_MESSAGE(refusal(dir / name, world).find("not a plain file") != std::string::npos, name);
+  }
+  std::string content;
+  std::ifstream(dir / "weights.bin") >> content;
+  CHECK(content == "somebody's");
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(dir / "")))
+    CHECK_MESSAGE(entry.path().extension() != ".old", entry.path().string());
+  // An empty file is what mktemp leaves.
+  CHECK(refusal(dir / "target.h5", 1).empty());
+}
+
+TEST_CASE("programs that are started hold no run file open, and what is printed does not reach it") {
+  const scratch dir;
+  const std::string path = dir / "run_a.h5";
+  const auto o = request(path, path, 1, 0);
+  CHECK(in_child([&] {
+          ::close(STDIN_FILENO);
+          ::close(STDOUT_FILENO);
+          char reason[256] = "";
+          void* sink = functions().open(&o, reason, sizeof(reason));
+          if (sink == nullptr) return 1;
+          if (::write(STDOUT_FILENO, "printed", 7) != -1) return 2;
+          int found = 0;
+          for (int file = 0; file < 64; ++file) {
+            std::error_code none;
+            const auto name = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), none);
+            if (name.string().rfind(path, 0) != 0) continue;
+            ++found;
+            if ((::fcntl(file, F_GETFD) & FD_CLOEXEC) == 0) return 3;
+          }
+          if (found != 1) return 4;
+          return functions().close(sink, 1) == 0 ? 0 : 5;
+        }) == 0);
+  CHECK(store::load_run(path).ranks.at(0).closed);
+}
+
+TEST_CASE("a file that cannot be begun leaves nothing behind and says what the system said") {
+  const scratch dir;
+  const std::string path = dir / "run_a.h5";
+  CHECK(in_child([&] {
+          ::signal(SIGXFSZ, SIG_IGN);
+          const rlimit nothing{0, 0};
+          ::setrlimit(RLIMIT_FSIZE, &nothing);
+          char reason[256] = "";
+          const auto o = request(path, path, 1, 0);
+          if (functions().open(&o, reason, sizeof(reason)) != nullptr) return 1;
+          return std::string(reason) == path + ": cannot create (File too large)" ? 0 : 2;
+        }) == 0);
+  CHECK(std::filesystem::is_empty(std::filesystem::path(dir / "")));
 }

@@ -1,8 +1,11 @@
 #include "numdiff/detail/tail.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <vector>
 
@@ -124,4 +127,34 @@ TEST_CASE("a file that another session writes is left alone, and a dead run's ta
   std::ofstream(r.tail()) << "left behind";
   CHECK(second.open(r.file(), 1U << 16U, {}, error));
   CHECK(test::read_file(r.file() + ".old.tail").size() == 11);
+}
+
+TEST_CASE("a program that changes its directory leaves no tail behind") {
+  const std::filesystem::path before = std::filesystem::current_path();
+  test::recording r;
+  std::filesystem::current_path(std::filesystem::path(r.file()).parent_path());
+  r.session().close();
+  numdiff::session_options o;
+  o.file = "relative.h5";
+  numdiff::session s(o);
+  CHECK(s.active());
+  std::filesystem::current_path("/");
+  CHECK(std::filesystem::exists(std::filesystem::path(r.file()).replace_filename("relative.h5.tail")));
+  s.close();
+  CHECK_FALSE(std::filesystem::exists(std::filesystem::path(r.file()).replace_filename("relative.h5.tail")));
+  std::filesystem::current_path(before);
+}
+
+TEST_CASE("a limit on file sizes does not end the program") {
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit limit{std::min<rlim_t>(1U << 18U, before.rlim_max), before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  {
+    test::recording r;
+    CHECK(r.session().active());
+    CHECK_FALSE(std::filesystem::exists(r.tail()));
+    CHECK(r.session().flush());
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
 }

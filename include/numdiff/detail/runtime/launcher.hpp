@@ -1,6 +1,7 @@
 #pragma once
-// Rank, world size and run id, from the settings or from what started the program.
+// Rank, world size, run id and file, from the settings or from what started the program.
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -126,6 +127,13 @@ inline bool collect_identity(identity& who, const settings& s, std::string& erro
     }
   }
   return true;
+}
+
+// The program may change its directory before the session ends.
+inline std::string absolute_path(const std::string& file) {
+  char here[4096];
+  if (file.front() == '/' || getcwd(here, sizeof here) == nullptr) return file;
+  return std::string(here) + '/' + file;
 }
 
 // "run_b.h5" for one rank, else "run_b.rank00003.h5".

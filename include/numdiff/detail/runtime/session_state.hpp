@@ -35,6 +35,7 @@ class session_state {
       error = "no file was given";
       return false;
     }
+    options_.file = absolute_path(options_.file);
     if (!collect_identity(who_, options_, error)) return false;
     const ::numdiff_sink_v1* sink = load_sink(error);
     if (sink == nullptr) return false;

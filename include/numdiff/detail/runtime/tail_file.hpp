@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -113,8 +114,27 @@ class tail_file {
     return held;
   }
 
+  // Room beyond this limit would end the program with SIGXFSZ.
+  [[nodiscard]] bool within_file_limit() const noexcept {
+    rlimit limit{};
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           bytes_ <= limit.rlim_cur;
+  }
+
+  // Not one of the standard streams, which the program may have closed and still writes to.
+  static int beyond_streams(int file) noexcept {
+    if (file < 0 || file > STDERR_FILENO) return file;
+    const int other = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    ::close(file);
+    return other;
+  }
+
   void* map_file() {
-    const int file = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (!within_file_limit()) {
+      reason_ = "the tail is larger than files may be";
+      return nullptr;
+    }
+    const int file = beyond_streams(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (file < 0) {
       reason_ = std::string("the tail cannot be made: ") + std::strerror(errno);
       return nullptr;
