@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "model/path.hpp"
@@ -13,6 +12,7 @@
 #include "store/rank_tables.hpp"
 #include "store/schema.hpp"
 #include "store/table_file.hpp"
+#include "store/view_names.hpp"
 
 namespace numdiff::store {
 
@@ -31,10 +31,13 @@ class view_file {
     for (std::uint16_t d = 1; d < dtype_count; ++d) types_[d] = h5::code_type(static_cast<dtype>(d), here);
   }
 
+  std::string distinct(std::string_view name, std::string_view suffix = "") {
+    return names_.distinct(name, suffix);
+  }
+
   // One dataset of `extents` over the elements from `first` on.
   h5::handle add(const std::string& name, dtype type, std::int64_t first, std::vector<hsize_t> extents) {
-    const std::string unique = distinct(name);
-    const h5::place here = at(unique);
+    const h5::place here = at(name);
     hsize_t count = 1;
     for (const hsize_t e : extents) count *= e;
     if (extents.empty()) extents.push_back(1);
@@ -54,7 +57,7 @@ class view_file {
                                from.get()),
                 here, "create");
     }
-    return h5::own(H5Dcreate2(file_.get(), unique.c_str(), types_[d].get(), space.get(), links_.get(),
+    return h5::own(H5Dcreate2(file_.get(), name.c_str(), types_[d].get(), space.get(), links_.get(),
                               properties.get(), H5P_DEFAULT),
                    H5Dclose, here, "create");
   }
@@ -76,17 +79,13 @@ class view_file {
  private:
   [[nodiscard]] h5::place at(std::string object) const { return {path_, std::move(object)}; }
 
-  std::string distinct(const std::string& name) {
-    const unsigned n = ++seen_[name];
-    return n == 1 ? name : name + "#" + std::to_string(n);
-  }
 
   const std::string& path_;
   std::string source_;
   lengths length_;
   h5::handle file_, links_;
   std::array<h5::handle, dtype_count> types_;
-  std::unordered_map<std::string, unsigned> seen_;
+  view_names names_;
 };
 
 // The extents of the stored elements: the shape without the parts of a complex number, flat when the
@@ -114,7 +113,7 @@ std::uint64_t write_all(const model::rank_data& rank, const lengths& length, con
   std::uint64_t tensors = 0;
   for (const model::capture_row& c : rank.captures) {
     if (c.payload == -1) continue;
-    const std::string name = model::tensor_path(rank, c, calls);
+    const std::string name = file.distinct(model::tensor_path(rank, c, calls));
     const dtype type = static_cast<dtype>(c.dtype);
     const detail::shape_row scalar{};
     const auto& shape = c.shape < rank.shapes.size() ? rank.shapes[c.shape] : scalar;
@@ -128,7 +127,7 @@ std::uint64_t write_all(const model::rank_data& rank, const lengths& length, con
     const auto beside = [&](const char* suffix, std::int64_t first, std::int64_t count, std::uint16_t t) {
       if (first == -1) return;
       const h5::handle codes =
-          file.add(name + suffix, static_cast<dtype>(t), first, {static_cast<hsize_t>(count)});
+          file.add(file.distinct(name, suffix), static_cast<dtype>(t), first, {static_cast<hsize_t>(count)});
       file.describe(codes, "dtype", name_of(static_cast<dtype>(t)));
     };
     beside(".scales", c.scale_payload, c.scale_count, c.scale_dtype);

@@ -9,6 +9,7 @@
 #include "store/load.hpp"
 #include "store/repair.hpp"
 #include "store/run_writer.hpp"
+#include "store/view_names.hpp"
 
 using namespace numdiff;
 using namespace numdiff::testing;
@@ -152,4 +153,44 @@ TEST_CASE("views of a run that was not closed need a repair first") {
                        (path + ": was not closed; run `numdiff repair` on it first").c_str(), store::error);
   CHECK(store::repair(path).at(0).written);
   CHECK(store::make_views(path).at(0).tensors == 6);
+}
+
+TEST_CASE("names of views") {
+  store::view_names names;
+  CHECK(names.distinct("/a/input.x") == "/a/input.x");
+  CHECK(names.distinct("/a/input.x") == "/a/input.x#2");
+  CHECK(names.distinct("/a/input.x#2") == "/a/input.x#2#2");
+  CHECK(names.distinct("/a/input.x") == "/a/input.x#3");
+  CHECK(names.distinct("//a/.//input.x") == "/a/input.x#4");
+  CHECK(names.distinct("/a/input.x/y") == "/a/input.x#5/y");
+  CHECK(names.distinct("/a/input.x/z") == "/a/input.x#5/z");
+  CHECK(names.distinct("/a") == "/a#2");
+  CHECK(names.distinct("/a/input.x", ".scales") == "/a/input.x.scales");
+  const std::string euros = "/" + std::string(999, 'a') + "\xe2\x82\xac";
+  CHECK(names.distinct(euros) == "/" + std::string(999, 'a'));
+  CHECK(names.distinct(euros, ".scales") == "/" + std::string(999, 'a') + ".scales");
+}
+
+TEST_CASE("whatever the program calls its tensors, every one has a view") {
+  const scratch dir;
+  const std::string path = dir / "run_a.h5";
+  store::run_writer writer(path, {"r", 1, 0, 0, false});
+  std::uint64_t seq = 0;
+  const std::vector<double> one = {1};
+  const std::string huge(100000, 'h');
+  for (const std::string& name :
+       {std::string("x"), std::string("x/y"), std::string("x"), std::string("."), std::string("/"),
+        std::string("//x"), std::string(""), std::string("\n\xff"), huge, huge}) {
+    detail::op_row op{};
+    op.seq = ++seq;
+    op.step = op.micro_batch = -1;
+    writer.write(
+        message(message_kind::op, op.seq, op).text(field::name, name).text(field::scope, name).done());
+    const std::uint64_t capture = ++seq;
+    writer.write(tensor(capture, op.seq, name, role::output, dtype::f64, {}, raw(one)));
+    writer.write(tensor(++seq, op.seq, name, role::output, dtype::f64, {}, raw(one), huge));
+  }
+  writer.commit(seq);
+  writer.close();
+  CHECK(store::make_views(path).at(0).tensors == 20);
 }
