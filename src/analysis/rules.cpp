@@ -61,8 +61,8 @@ bool zero_scales(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) ||
          (e.written && e.scales_zero > 0 && e.own->amax == 0 && e.own->nonfinite() > 0);
 }
-bool bad_scales(const evidence& e, const rule&) {
-  return e.written && e.scales_nonfinite > 0;
+bool bad_scales(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || (e.written && e.scales_nonfinite > 0);
 }
 bool masked_row(const evidence& e, const rule& r) {
   return hinted(e, r) || (e.kind == "softmax" && e.nonfinite_created && e.own->nan > 0 && e.written);
@@ -137,6 +137,18 @@ bool by_convention(const evidence& e, const rule&) {
 bool impossible(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) && told(e, "impossible") > 0;
 }
+bool in_range(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) && e.local->nonfinite_created + e.local->nonfinite_replayed == 0;
+}
+bool out_of_range(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) && e.local->nonfinite_created + e.local->nonfinite_replayed > 0;
+}
+bool lost_all(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) && e.local->flushed > 0;
+}
+bool hinted_one_sided(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) && std::abs(e.local->bias) > 0.9;
+}
 bool terms_of_reference(const evidence& e, const rule&) {
   return e.adds_up;
 }
@@ -167,9 +179,17 @@ constexpr rule table[] = {
      "give the row one visible entry, or define its result as zero", "met a row without any visible entry"},
     {"ND202", "overflow", "mask-add-overflow", hinted_beyond,
      "select with one combined mask instead of adding masks", "added masks past the finite range"},
+    {"ND302", "nan", "scale-out-of-range", bad_scales, "keep the scale in fp32 or bound it by its format",
+     "has a scale that is not finite"},
     {"ND101", "overflow", "score-overflow", scores,
      "scale the queries before the product, or keep the scores in bf16 or fp32",
      "made attention scores beyond the range of their format"},
+    {"ND609", "overflow", "low-precision-communication", out_of_range, "repeat with an fp32 wire format",
+     "leaves the range of the wire"},
+    {"ND610", "underflow", "low-precision-communication", lost_all, "repeat with an fp32 wire format",
+     "falls below the range of the wire"},
+    {"ND112", "saturation", "accumulator-overflow", in_range, "accumulate in a wider format",
+     "saturates its accumulator"},
     {"ND102", "overflow", "accumulator-overflow", hinted_beyond, "accumulate in a wider format",
      "overflowed its accumulator"},
     {"ND103", "overflow", "cast-overflow", cast_overflowed,
@@ -187,8 +207,6 @@ constexpr rule table[] = {
 
     // scaling
     {"ND301", "nan", "zero-scale", zero_scales, "give the scale a floor", "divided by a scale of zero"},
-    {"ND302", "nan", "scale-out-of-range", bad_scales, "keep the scale in fp32",
-     "used a scale that is not finite"},
     {"ND303", "saturation", "stale-scale", stale, "compute the scale from this tensor's own amax",
      "used a scale that does not fit this tensor's amax"},
     {"ND304", "saturation", "uncalibrated-scale", hinted, "calibrate the scale",
@@ -240,6 +258,8 @@ constexpr rule table[] = {
      "cuts products before it adds them"},
     {"ND406", "mismatch", "low-precision-partials", hinted_beyond, "keep partial sums in fp32",
      "rounds partial sums"},
+    {"ND415", "bias", "low-precision-accumulate", hinted_one_sided, "accumulate in fp32",
+     "loses addends to its accumulator"},
     {"ND407", "mismatch", "low-precision-accumulate", hinted_beyond, "accumulate in fp32",
      "accumulates in fewer bits than it says"},
     {"ND408", "mismatch", "reduced-input-precision", hinted_beyond,

@@ -156,6 +156,19 @@ void offer_faults(const group_call& g, std::size_t rank, std::size_t first, expe
     for (double& v : values) v *= factor;
     return values;
   };
+  // Before the others: where everything is lost they predict zeros as well.
+  if (average && g.wire.precision < 24) {
+    e.hypotheses.push_back({"low-precision-communication", "shares below the range of the wire were lost",
+                            [&g, first, n](const expectation& honest) {
+                              std::vector<double> values(honest.exact.size(), 0);
+                              for (std::size_t r = 0; r < g.ranks.size(); ++r) {
+                                for (std::size_t i = 0; i < values.size(); ++i)
+                                  values[i] =
+                                      g.wire.round(values[i] + g.wire.round(g.in(r).values[first + i] / n));
+                              }
+                              return values;
+                            }});
+  }
   e.hypotheses.push_back({"missing-reduction", "the output is the rank's own input",
                           [own](const expectation&) { return own(1); }});
   if (average) {
@@ -260,6 +273,10 @@ replayed replay_collective(const model::collective_row& c, std::span<const op_in
               "an output of another size than its inputs imply");
       if (reduces) offer_faults(g, r, first[r], all[r]);
       judgement j = judge(group[r], 0, all[r]);
+      if (reduces && j.v == verdict::beyond && j.cause_hint == "op-overflow" && g.wire.precision < 24) {
+        j.cause_hint = "low-precision-communication";
+        j.reason = "a partial sum leaves the range of the wire";
+      }
       if (reduces && j.v == verdict::beyond) try_narrower_wire(g, r, first[r], all[r], j);
       if (reduces && j.v == verdict::within && g.wire.precision < grid_of(g.out(r).type).precision) {
         j.evidence.emplace_back("wire_precision", g.wire.precision);

@@ -68,6 +68,24 @@ void review_masks(const call& c, judgement& j) {
   j.evidence.emplace_back("masks_added", static_cast<double>(masks));
 }
 
+// A state that most of its nonzero steps leave as it was.
+void review_steps(const call& c, const expectation& honest, judgement& j) {
+  const operand &from = c.op().reads.front(), &to = c.op().writes.front();
+  if (to.row == nullptr || static_cast<role>(to.row->role) != role::state) return;
+  if (from.value.values.size() != to.value.values.size() || c.op().reads.size() != 2) return;
+  std::int64_t steps = 0, unchanged = 0;
+  for (std::size_t i = 0; i < to.value.values.size(); ++i) {
+    if (honest.exact[i] == from.value.values[i]) continue;
+    ++steps;
+    unchanged += to.value.values[i] == from.value.values[i];
+  }
+  if (unchanged == 0 || static_cast<double>(unchanged) < 0.9 * static_cast<double>(steps)) return;
+  j.cause_hint = "lost-update";
+  j.reason = "steps below half an ulp leave the state as it was";
+  j.evidence.emplace_back("steps", static_cast<double>(steps));
+  j.evidence.emplace_back("unchanged", static_cast<double>(unchanged));
+}
+
 // The sum of grid values drops few bits and often ties: where the result's spacing is 2^k times the
 // smaller spacing of its operands the variance is ulp^2/12 (1 + 2 * 4^-k), and 0 for k <= 0.
 expectations sum_of_terms(const call& c, double sign_of_rest) {
@@ -103,7 +121,10 @@ expectations sum_of_terms(const call& c, double sign_of_rest) {
     const rounding mode = static_cast<rounding>(c.op().row->output_rounding);
     if (mode == rounding::toward_zero || mode == rounding::stochastic) e[0].rounding.clear();
   }
-  e[0].review = [&c](const expectation&, judgement& j) { review_masks(c, j); };
+  e[0].review = [&c](const expectation& honest, judgement& j) {
+    review_masks(c, j);
+    review_steps(c, honest, j);
+  };
   return e;
 }
 

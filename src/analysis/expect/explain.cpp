@@ -9,6 +9,7 @@ namespace {
 // A candidate must decide at least this many elements, and agree in this share of them.
 constexpr std::int64_t enough_elements = 3;
 constexpr double enough_agreement = 0.9;
+constexpr double enough_bits = 8;
 
 std::string range_cause(const op_instance& op, defect why) {
   switch (why) {
@@ -18,6 +19,8 @@ std::string range_cause(const op_instance& op, defect why) {
     case defect::inner_overflow:
     case defect::none: break;
   }
+  const dtype written = op.writes.empty() ? dtype::unknown : op.writes.front().value.type;
+  if (written == dtype::ue4m3 || written == dtype::f8e8m0fnu) return "scale-out-of-range";
   if (why == defect::inner_overflow && op.kind != "matmul") return "op-overflow";
   if (op.kind == "cast" || op.kind == "copy" || op.kind == "embedding") return "cast-overflow";
   const bool forward = op.row != nullptr && static_cast<phase>(op.row->phase) == phase::forward;
@@ -38,8 +41,9 @@ fit truncation(const operand& out, const expectation& honest, const output_forma
 
 bool explains(const fit& f, const judgement& j) {
   const double before = j.expected > 0 ? j.observed / j.expected : HUGE_VAL;
-  return f.apart >= enough_elements && f.agree >= enough_agreement && f.residual <= std::max(j.limit, 1.0) &&
-         f.residual < 0.5 * before;
+  // One element decides as much when it stands far from the honest result and just where the fault puts it.
+  return (f.apart >= enough_elements || f.bits >= enough_bits) && f.agree >= enough_agreement &&
+         f.residual <= std::max(j.limit, 1.0) && f.residual < 0.5 * before;
 }
 
 }  // namespace
@@ -64,7 +68,10 @@ fit fit_of(const operand& out, const expectation& honest, const output_format& f
     expected += internal + std::max(format.variance(candidate[i], i), format.variance(honest.exact[i], i));
     if (std::fabs(as_candidate - as_honest) > 3 * blur) {
       ++f.apart;
-      if (std::fabs(stored - as_candidate) <= blur) ++same;
+      if (std::fabs(stored - as_candidate) <= blur) {
+        ++same;
+        f.bits += std::log2(1 + std::fabs(as_candidate - as_honest) / std::max(blur, format.ulp(stored, i)));
+      }
     }
   }
   if (f.apart > 0) f.agree = static_cast<double>(same) / static_cast<double>(f.apart);

@@ -17,6 +17,7 @@ void explain_loss(const op_instance& op, const expectation& honest, judgement& j
 // How much of a stored output a candidate explains.
 struct fit {
   double residual = 0;  // rms of stored - round(candidate), over the rms expected of an honest execution
+  double bits = 0;      // by how much agreeing elements tell the candidate from the honest result, in all
   double agree = 0;     // share of the elements where candidate and honest result round apart and
                         // the stored value is the candidate's
   std::int64_t apart = 0;

@@ -58,6 +58,17 @@ double from_parts(dtype t, std::size_t parts, const double* a, const double* b, 
   return sum;
 }
 
+// Pairs of byte products are added in 16 bits that saturate, as some CPUs do before their 32-bit sum.
+double in_saturated_pairs(const double* a, const double* b, std::size_t stride, std::size_t k) {
+  double sum = 0;
+  for (std::size_t i = 0; i < k; i += 2) {
+    double pair = a[i] * b[i * stride];
+    if (i + 1 < k) pair += a[i + 1] * b[(i + 1) * stride];
+    sum += std::clamp(pair, -32768.0, 32767.0);
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::vector<hypothesis> product_hypotheses(const call& c, const product& p) {
@@ -67,6 +78,11 @@ std::vector<hypothesis> product_hypotheses(const call& c, const product& p) {
                      return on_some(p, honest.judged, f);
                    }});
   };
+  if (is_integer(p.a->type) && is_integer(p.b->type) && bytes_of(p.a->type) == 1 &&
+      bytes_of(p.b->type) == 1) {
+    offer("accumulator-overflow", "pairs of products saturate at 16 bits", in_saturated_pairs);
+    return all;
+  }
   const int held = std::max(grid_of(p.a->type).precision, grid_of(p.b->type).precision);
   struct reduced {
     dtype type;
