@@ -56,16 +56,15 @@ bool same_sums(const model::capture_row& a, const model::capture_row& b) noexcep
          std::abs(squares - at(b.sum_sq, 2 * b.sum_exponent)) <= 1e-9 * squares;
 }
 
-// The place of a capture in the program, without the step; with layers told apart or not.
-using program_place = std::tuple<std::uint16_t, std::int32_t, std::string, std::uint32_t, std::uint32_t,
+// The place of a capture in the program, without the step.
+using program_place = std::tuple<std::uint16_t, std::int32_t, std::uint32_t, std::uint32_t, std::uint32_t,
                                  std::uint16_t, std::uint32_t, std::uint16_t, std::uint32_t>;
 
-program_place place_in_program(const run_index& run, const logical_capture& c, bool general) {
+program_place place_in_program(const run_index& run, const logical_capture& c, std::uint32_t scope) {
   const logical_op& op = run.ops()[c.op];
-  const std::string& scope = run.names().text(op.scope);
   return {static_cast<std::uint16_t>(op.phase),
           op.micro_batch,
-          general ? general_name(scope) : scope,
+          scope,
           op.name,
           op.call,
           static_cast<std::uint16_t>(c.role),
@@ -73,6 +72,25 @@ program_place place_in_program(const run_index& run, const logical_capture& c, b
           static_cast<std::uint16_t>(c.usage),
           c.ordinal};
 }
+
+// Numbers scopes so that layers share one.
+class general_scopes {
+ public:
+  explicit general_scopes(const symbols& names) : names_(names) {}
+  std::uint32_t of(std::uint32_t scope) {
+    const auto [at, fresh] = by_symbol_.emplace(scope, 0);
+    if (fresh) {
+      const auto next = static_cast<std::uint32_t>(by_name_.size());
+      at->second = by_name_.emplace(general_name(names_.text(scope)), next).first->second;
+    }
+    return at->second;
+  }
+
+ private:
+  const symbols& names_;
+  std::unordered_map<std::uint32_t, std::uint32_t> by_symbol_;
+  std::unordered_map<std::string, std::uint32_t> by_name_;
+};
 
 // How often captures of one place had a writer. The first step of a place does not count against it:
 // weights have no writer before the first update.
@@ -186,14 +204,20 @@ void chain::link_rank(std::uint32_t rank) {
 
 void chain::find_gaps() {
   std::map<program_place, habit> exact, general;
+  general_scopes scopes(run_.names());
+  const auto exact_place = [&](const logical_capture& c) {
+    return place_in_program(run_, c, run_.ops()[c.op].scope);
+  };
+  const auto general_place = [&](const logical_capture& c) {
+    return place_in_program(run_, c, scopes.of(run_.ops()[c.op].scope));
+  };
   const auto judged = [](const logical_capture& c) { return !c.written && c.role != role::scalar; };
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     const logical_capture& c = run_.captures()[i];
     if (!judged(c)) continue;
     const std::int64_t step = run_.ops()[c.op].step;
-    habit& here =
-        exact.try_emplace(place_in_program(run_, c, false), habit{.first_step = step}).first->second;
-    habit& like = general[place_in_program(run_, c, true)];
+    habit& here = exact.try_emplace(exact_place(c), habit{.first_step = step}).first->second;
+    habit& like = general[general_place(c)];
     const bool linked = flows_[i].from.origin >= origin::moved;
     if (!linked && step == here.first_step) continue;
     // Equal numbers, or none that is finite, are in place in any order.
@@ -231,8 +255,8 @@ void chain::find_gaps() {
     const logical_capture& c = run_.captures()[i];
     read_flow& flow = flows_[i];
     if (!judged(c) || flow.from.origin == origin::written) continue;
-    const habit& here = exact[place_in_program(run_, c, false)];
-    const habit like = general[place_in_program(run_, c, true)].without(here);
+    const habit& here = exact[exact_place(c)];
+    const habit like = general[general_place(c)].without(here);
     if (flow.from.origin == origin::none) {
       for (const member& m : c.members) {
         if (run_.run().ranks[m.rank].rank != flow.world_rank) continue;

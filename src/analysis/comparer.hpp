@@ -65,17 +65,21 @@ class comparer {
   // ops (judge_op.cpp)
   void judge(const op_pair& pair, std::uint64_t order);
   std::vector<item> items_of(const op_pair& pair);
+  void count(const item& x, const op_pair& pair);
+
+  // writes (judge_written.cpp)
   void judge_written(item& x, const op_pair& pair, const local_result& reference, const local_result& test,
                      const std::vector<item>& all);
   void judge_scalar(item& x);
   std::optional<measured> values_apart(const merged_capture& reference, const merged_capture& test);
   distances distance(const merged_capture& reference, const merged_capture& test);
   void judge_factors(std::vector<item>& items);  // (factors.cpp)
+
+  // findings (find.cpp, evidence.cpp)
   void find(std::vector<item>& items, const op_pair& pair, const local_result& reference,
             const local_result& test, std::uint64_t order);
   evidence evidence_of(const item& x, const op_pair& pair, side where, const std::vector<item>& all,
                        const local_result& local) const;
-  void count(const item& x, const op_pair& pair);
 
   // reads (judge_read.cpp)
   void judge_read(item& x, const op_pair& pair);
@@ -87,7 +91,7 @@ class comparer {
   void note_losses(const std::vector<item>& items, const op_pair& pair, const local_result& reference,
                    const local_result& test, std::uint64_t order);
   void summarise();
-  void compare_manifests();
+  void compare_manifests();  // (compare_manifests.cpp)
 
   options how_;
   symbols names_;

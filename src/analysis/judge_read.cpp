@@ -96,7 +96,7 @@ source_state comparer::state_of_source(item& x, const op_pair& pair) {
   } else if (same_form && !scaled(test_.index, *x.test)) {
     agrees = false;
   } else if (r->has_sketch && t.has_sketch) {
-    x.apart = measure_sketches(*r, t);
+    x.apart = measure_sketches(reference_.index, *r, test_.index, t);
     if (x.apart.contaminated) known = false;
     agrees = x.apart.relative_l2 <= (integers || r->type == t.type ? 0 : unit);
     x.limit = integers || r->type == t.type ? 0 : unit;

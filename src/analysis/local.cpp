@@ -159,6 +159,10 @@ local_result judge_locally(const run_index& run, const logical_op& op) {
     return result;
   }
   if (is_collective(run.kind_of(op))) return judge_collective(run, op);
+  if (!replays(run.kind_of(op))) {
+    result.why_not = "a kind without a replay";
+    return result;
+  }
   for (const member& m : op.members) {
     instance one = build(run, op, m);
     if (!one.why_not.empty()) {

@@ -143,15 +143,17 @@ std::optional<measured> measure_values(const run_index& reference, const merged_
              : measure_windows<double>(r, t, unit, reference_coarser);
 }
 
-distances measure_sketches(const merged_capture& reference, const merged_capture& test) {
+distances measure_sketches(const run_index& reference_run, const merged_capture& reference,
+                           const run_index& test_run, const merged_capture& test) {
   distances d;
   if (!reference.has_sketch || !test.has_sketch) return d;
   d.from_sketch = true;
   d.contaminated = reference.excluded() != test.excluded();
   const double a = 1 / reference.pending_factor, b = 1 / test.pending_factor;
   double rr = 0, tt = 0, rt = 0, dd = 0;
-  for (std::size_t i = 0; i < reference.sketch.size(); ++i) {
-    const double r = reference.sketch[i] * a, t = test.sketch[i] * b;
+  const sketch left = sketch_of(reference_run, reference), right = sketch_of(test_run, test);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const double r = left[i] * a, t = right[i] * b;
     rr += r * r;
     tt += t * t;
     rt += r * t;

@@ -25,7 +25,8 @@ std::optional<measured> measure_values(const run_index& reference, const merged_
 bool is_wide_integer(dtype type) noexcept;
 
 // Only relative_l2, cosine and factor, estimated; standard error about 4 % of the distance.
-distances measure_sketches(const merged_capture& reference, const merged_capture& test);
+distances measure_sketches(const run_index& reference, const merged_capture& reference_capture,
+                           const run_index& test, const merged_capture& test_capture);
 
 // Unit roundoff of a format (half an ulp of 1); 0 for integers, infinite for unknown formats.
 double unit_roundoff(dtype type) noexcept;

@@ -141,11 +141,18 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
     if (scales.insert({digest[2], digest[3], digest[4], digest[5]}).second) {
       for (std::size_t i = 2; i < digest.size(); ++i) m.digest[i] += digest[i];
     }
-    if (!m.has_sketch) continue;
-    const auto& sketch = run.rank_of(part).sketches[static_cast<std::size_t>(row.sketch)];
-    for (std::size_t i = 0; i < sketch.size(); ++i) m.sketch[i] += sketch[i] * m.part_scale;
   }
   return m;
+}
+
+sketch sketch_of(const run_index& run, const merged_capture& capture) {
+  sketch sum{};
+  for (const member& part : capture.parts) {
+    const std::int64_t row = run.capture_row_of(part).sketch;
+    const sketch& own = run.rank_of(part).sketches[static_cast<std::size_t>(row)];
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += own[i] * capture.part_scale;
+  }
+  return sum;
 }
 
 bool equal(const merged_capture& a, const merged_capture& b) noexcept {

@@ -19,7 +19,6 @@ struct merged_capture {
   std::array<std::uint64_t, 6> digest{};                   // codes, scales, zero points; two words each
   std::vector<std::array<std::uint64_t, 7>> rank_digests;  // of a local tensor: world rank and digest
   bool has_sketch = false;
-  std::array<double, detail::sketch_buckets> sketch{};
   double pending_factor = 1;
   std::vector<member> parts;          // one of each set of replicas
   bool partial = false;               // parts are addends
@@ -36,6 +35,11 @@ struct merged_capture {
 };
 
 merged_capture merge(const run_index& run, const logical_capture& capture, placement_cache& placements);
+
+using sketch = std::array<double, detail::sketch_buckets>;
+
+// The sum over parts; the capture has sketches.
+sketch sketch_of(const run_index& run, const merged_capture& capture);
 
 // Same dtype, global shape, coverage, codes, scales, zero points and pending factor; of local tensors the
 // same on each rank.

@@ -106,6 +106,10 @@ bool call::rounds_twice(std::size_t write) const noexcept {
 
 }  // namespace expect
 
+bool replays(std::string_view kind) noexcept {
+  return expect::find_kind(kind) != nullptr;
+}
+
 replayed replay(const op_instance& op) {
   replayed r;
   try {

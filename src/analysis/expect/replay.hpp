@@ -66,6 +66,9 @@ struct replayed {
   std::vector<judgement> outputs;
 };
 
+// False for kinds that replay knows nothing of; their values need not be read.
+bool replays(std::string_view kind) noexcept;
+
 // Ops of one rank. Never throws: what cannot be replayed says why.
 replayed replay(const op_instance& op);
 

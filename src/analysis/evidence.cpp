@@ -1,0 +1,142 @@
+// All that is known about one capture, gathered for the rules.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "analysis/addends.hpp"
+#include "analysis/comparer.hpp"
+#include "analysis/lookup.hpp"
+#include "analysis/nonfinite.hpp"
+#include "analysis/values.hpp"
+#include "numdiff/format.hpp"
+
+namespace numdiff::analysis {
+
+evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, const std::vector<item>& all,
+                               const local_result& local) const {
+  const bool is_test = where == side::test;
+  const judged_run& run = is_test ? test_ : reference_;
+  const logical_capture& c = is_test ? *x.test : *x.reference;
+  const logical_op& op = run.index.ops()[c.op];
+  evidence e;
+  e.seen_in = where;
+  e.kind = run.index.kind_of(op);
+  e.op_name = names_.text(op.name);
+  e.phase = op.phase;
+  e.role = c.role;
+  e.written = c.written;
+  e.skipped_step = run.index.skipped(op.step);
+  e.own = is_test ? &*x.test_merged : &*x.reference_merged;
+  const auto& partner = is_test ? x.reference_merged : x.test_merged;
+  e.partner = partner ? &*partner : nullptr;
+  e.type = e.own->type;
+  if (e.partner != nullptr) e.partner_type = e.partner->type;
+  e.unit = std::max(unit_roundoff(e.type), e.partner != nullptr ? unit_roundoff(e.partner_type) : 0);
+  const std::int32_t at = position(run, &c);
+  e.feeds_softmax = run.softmax_inputs[static_cast<std::size_t>(at)];
+  e.replayed = local.done;
+  if (const local_judgement* j = judgement_of(local, at)) e.local = &j->worst;
+  if (e.local != nullptr && e.local->v == verdict::beyond)
+    e.factor_upstream = run.applied_before(op, e.local->factor);
+  for (const member& m : c.members) {
+    const model::rank_data& rank = run.index.rank_of(m);
+    const model::capture_row& row = run.index.capture_row_of(m);
+    if (const model::cast_row* cast = cast_of(rank, row.seq)) {
+      e.cast_count += cast->count;
+      e.cast_beyond += cast->beyond_maximum;
+      e.cast_overflowing += cast->overflowing;
+      e.cast_flushed += cast->flushed;
+      e.cast_nan += cast->nan;
+      const model::scales_row* scales = scales_of(rank, row.seq);
+      const format f = format_of(e.type);
+      if (scales != nullptr && scales->count == 1 && scales->maximum > 0 && f.is_float()) {
+        e.cast_headroom = std::max(e.cast_headroom, cast->amax / (scales->maximum * f.max_finite()));
+      }
+    }
+    if (const model::scales_row* scales = scales_of(rank, row.seq)) {
+      e.scales_zero += scales->zero;
+      e.scales_nonfinite += scales->nan + scales->infinite;
+    }
+  }
+  if (const auto missing = gaps_.find({at, where}); missing != gaps_.end())
+    e.gap = missing->second;
+  else if (!c.written && !x.counted)
+    e.gap = run.flow.of(at).gap;
+  if (is_test) {
+    const auto source = sources_.find(at);
+    if (source != sources_.end()) e.source = source->second;
+  }
+  std::int64_t unwanted_reads = 0;
+  bool unequal_reads = false;
+  for (const item& in : all) {
+    const logical_capture* other = is_test ? in.test : in.reference;
+    const auto& merged = is_test ? in.test_merged : in.reference_merged;
+    if (other == nullptr || other->written) continue;
+    const auto& in_partner = is_test ? in.reference_merged : in.test_merged;
+    // A mask's fill is read by softmax; it makes no NaN by itself.
+    unwanted_reads += e.kind == "softmax" ? merged->nan + merged->positive_infinity
+                                          : unwanted(e.kind, *merged, in_partner ? &*in_partner : nullptr);
+    unequal_reads = unequal_reads || merged->unequal_replica >= 0;
+  }
+  e.nonfinite_created = c.written && unwanted_reads == 0 && unwanted(e.kind, *e.own, e.partner) > 0 &&
+                        (e.partner == nullptr || e.partner->nonfinite() < e.own->nonfinite());
+  if (e.own->unequal_replica >= 0 &&
+      (c.written ? !unequal_reads : run.flow.of(at).from.origin == origin::none)) {
+    e.unequal_replica = e.own->unequal_replica;
+    if (c.written && e.partner != nullptr) {
+      placement_cache placements;
+      value_reader whole((is_test ? reference_ : test_).index, *e.partner, placements);
+      e.adds_up = whole.readable() && add_up_to(run.index, c, whole);
+    }
+  }
+  if (is_collective(e.kind)) {
+    e.collective = true;
+    const model::collective_row* row = op.members.empty()
+                                           ? nullptr
+                                           : collective_of(run.index.rank_of(op.members.front()),
+                                                           run.index.op_row_of(op.members.front()).seq);
+    if (row != nullptr) {
+      e.group_size = row->size;
+      const bool sums = static_cast<reduction>(row->reduction) == reduction::sum &&
+                        (e.kind == "all_reduce" || e.kind == "reduce_scatter");
+      for (const item& in : all) {
+        const logical_capture* other = is_test ? in.test : in.reference;
+        if (!sums || other == nullptr || other->written || other->members.size() < 2) continue;
+        const read_flow& flow = run.flow.of(position(run, other));
+        if (flow.from.from < 0 || flow.from.origin < origin::moved) continue;
+        const logical_op& writer =
+            run.index.ops()[run.index.captures()[static_cast<std::size_t>(flow.from.from)].op];
+        std::set<std::pair<std::uint64_t, std::uint64_t>> digests;
+        double amax = 0;
+        for (const member& m : other->members) {
+          const model::capture_row& in_row = run.index.capture_row_of(m);
+          digests.emplace(in_row.digest0, in_row.digest1);
+          amax = std::max(amax, in_row.amax);
+        }
+        if (run.index.kind_of(writer) == "all_reduce" && digests.size() == 1 && amax > 0)
+          e.reduces_twice = true;
+      }
+    }
+  }
+  if (x.counted) {
+    e.apart = x.apart;
+    if (c.role == role::scalar && x.verdict == verdict::beyond) {
+      e.scalar_differs = is_test;
+      e.scalar = scalar_of(test_.index.capture_row_of(x.test->members.front()));
+      e.partner_scalar = scalar_of(reference_.index.capture_row_of(x.reference->members.front()));
+      if (names_.text(c.name) == "factor") {
+        e.scalar_factor = true;
+        e.factor_upstream = run.applied_before(op, e.scalar / e.partner_scalar);
+      }
+    }
+    if (is_test && c.written && !e.replayed && x.verdict == verdict::beyond) e.apart_limit = x.limit;
+    if (is_test && c.role != role::scalar && !e.own->local && e.partner != nullptr && !e.partner->local &&
+        e.own->covered && e.partner->covered && e.own->count != e.partner->count &&
+        pair.fate == fate::matched) {
+      e.structure = true;
+    }
+  }
+  return e;
+}
+
+}  // namespace numdiff::analysis

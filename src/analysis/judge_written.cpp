@@ -1,0 +1,147 @@
+// What an op wrote: decided by its replay, else by the distance between the runs.
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/comparer.hpp"
+#include "analysis/lookup.hpp"
+#include "analysis/nonfinite.hpp"
+
+namespace numdiff::analysis {
+
+namespace {
+
+bool is_beyond(const local_judgement* j) {
+  return j != nullptr && j->worst.v == verdict::beyond;
+}
+
+}  // namespace
+
+std::optional<measured> comparer::values_apart(const merged_capture& reference, const merged_capture& test) {
+  return measure_values(reference_.index, reference, reference_.placements, test_.index, test,
+                        test_.placements);
+}
+
+// From values where both runs kept them, otherwise estimated from sketches.
+distances comparer::distance(const merged_capture& reference, const merged_capture& test) {
+  const std::optional<measured> values = values_apart(reference, test);
+  return values ? values->apart : measure_sketches(reference_.index, reference, test_.index, test);
+}
+
+void comparer::judge_scalar(item& x) {
+  const double r = scalar_of(reference_.index.capture_row_of(x.reference->members.front()));
+  const double t = scalar_of(test_.index.capture_row_of(x.test->members.front()));
+  const std::string& name = names_.text(x.test->name);
+  const bool wide =
+      is_wide_integer(x.reference_merged->type) && x.reference_merged->type == x.test_merged->type;
+  const bool same = wide ? x.reference_merged->digest == x.test_merged->digest : r == t;
+  if (same || (std::isnan(r) && std::isnan(t))) {
+    x.verdict = verdict::equal;
+    return;
+  }
+  if (const std::optional<measured> values = values_apart(*x.reference_merged, *x.test_merged)) {
+    x.apart = values->apart;
+  } else {
+    x.apart.from_values = true;
+    x.apart.worst_absolute = std::abs(t - r);
+    x.apart.relative_l2 = r == 0 ? HUGE_VAL : std::abs(t - r) / std::abs(r);
+  }
+  // Known factors, counts per rank and the number of updates may differ between honest runs.
+  const bool factor = name == "factor" || name == "count" || name == "loss_scale" ||
+                      (name == "update" && (reference_.index.skips() || test_.index.skips()));
+  x.verdict = factor ? verdict::within : verdict::beyond;
+}
+
+void comparer::judge_written(item& x, const op_pair& pair, const local_result& reference,
+                             const local_result& test, const std::vector<item>& all) {
+  const merged_capture& r = *x.reference_merged;
+  const merged_capture& t = *x.test_merged;
+  const bool skipped = test_.index.skipped(op_of(test_, pair.test).step) ||
+                       reference_.index.skipped(op_of(reference_, pair.reference).step);
+  if (equal(r, t)) {
+    x.verdict = verdict::equal;
+    return;
+  }
+  const std::int64_t updates[] = {op_of(reference_, pair.reference).update, op_of(test_, pair.test).update};
+  const bool same_update = updates[0] == updates[1] || updates[0] < 0 || updates[1] < 0;  // not told: -1
+  if (same_update && !r.local && !t.local && r.count == t.count) x.apart = distance(r, t);
+
+  const local_judgement* own = judgement_of(test, position(test_, x.test));
+  const local_judgement* other = judgement_of(reference, position(reference_, x.reference));
+  if (own != nullptr && same_nonfinite(own, other)) {
+    x.verdict = verdict::within;
+    x.reason = "non-finite alike in both runs";
+    return;
+  }
+  if ((is_beyond(own) || is_beyond(other)) && !skipped) {
+    x.verdict = verdict::beyond;
+    return;
+  }
+  const bool addends = r.partial || t.partial;
+  const bool nonfinite_differs = addends ? (r.nonfinite() > 0) != (t.nonfinite() > 0)
+                                         : r.nan != t.nan || r.positive_infinity != t.positive_infinity ||
+                                               r.negative_infinity != t.negative_infinity;
+  if (nonfinite_differs && !skipped && r.count == t.count && !r.local && !t.local) {
+    x.verdict = verdict::beyond;
+    x.reason = "non-finite in one run only";
+    return;
+  }
+  if (skipped && (nonfinite_differs || is_beyond(own) || is_beyond(other))) {
+    x.verdict = verdict::within;
+    x.reason = "non-finite gradients of a skipped step";
+    return;
+  }
+  // Replay computes in floating point, where neighbours among large integers are one number.
+  const auto exact = [](const merged_capture& c) { return !is_wide_integer(c.type) || c.amax < 0x1p53; };
+  if (own != nullptr && own->worst.v == verdict::within && exact(r) && exact(t)) {
+    x.verdict = verdict::within;
+    return;
+  }
+  if (r.local || t.local || r.count != t.count) {
+    x.verdict = verdict::not_comparable;
+    x.reason = r.local || t.local ? "rank-local tensors without a placement" : "other element counts";
+    return;
+  }
+
+  // Without replay only the distance from the reference is left: an interval from the distances of
+  // the inputs, above which no honest op gets.
+  x.verdict = verdict::undecided;
+  x.reason = test.done ? "no expectation for this tensor" : test.why_not;
+  if (!same_update) return;
+  double inherited = 0;
+  bool reads = false;
+  for (const item& in : all) {
+    if (!in.counted || in.any().written || in.any().role == role::scalar) continue;
+    reads = true;
+    if (in.verdict == verdict::equal) continue;
+    distances d = in.apart;
+    if (!d.from_values && !d.from_sketch) d = distance(*in.reference_merged, *in.test_merged);
+    if ((!d.from_values && !d.from_sketch) || d.contaminated) return;
+    inherited = std::max(inherited, d.relative_l2);
+  }
+  if (!reads && diverged_) return;
+  const model::op_row& row = test_.index.op_row_of(op_of(test_, pair.test).members.front());
+  const model::op_row& other_row =
+      reference_.index.op_row_of(op_of(reference_, pair.reference).members.front());
+  const auto accumulate = [](const model::op_row& o) {
+    const auto type = static_cast<dtype>(o.accumulate_dtype);
+    return type == dtype::unknown || is_integer(type) ? 0 : unit_roundoff(type);
+  };
+  const double length = static_cast<double>(std::max<std::int64_t>({1, row.reduction_length, row.k}));
+  const double noise = std::max(unit_roundoff(r.type), unit_roundoff(t.type)) +
+                       std::max(accumulate(row), accumulate(other_row)) * std::sqrt(length);
+  if (!std::isfinite(noise)) return;
+  if ((is_integer(r.type) || is_integer(t.type)) && inherited > 0) {
+    x.reason = "whole numbers chosen from inputs that differ";
+    return;
+  }
+  if ((!x.apart.from_values && !x.apart.from_sketch) || x.apart.contaminated) return;
+  x.limit = 16 * noise + 16 * inherited;
+  if (x.apart.relative_l2 > x.limit) {
+    x.verdict = verdict::beyond;
+    x.reason = "farther apart than inputs and formats explain";
+  } else if (inherited == 0 && x.apart.relative_l2 <= 2 * noise) {
+    x.verdict = verdict::within;
+  }
+}
+
+}  // namespace numdiff::analysis

@@ -1,0 +1,17 @@
+#pragma once
+// Which non-finite values count.
+#include <cstdint>
+#include <string_view>
+
+#include "analysis/local.hpp"
+#include "analysis/merge.hpp"
+
+namespace numdiff::analysis {
+
+// Non-finite elements that its kind does not put there on purpose.
+std::int64_t unwanted(std::string_view kind, const merged_capture& own, const merged_capture* partner);
+
+// Both runs make the same non-finite values: no difference, only bad health.
+bool same_nonfinite(const local_judgement* a, const local_judgement* b);
+
+}  // namespace numdiff::analysis

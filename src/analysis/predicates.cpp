@@ -1,0 +1,170 @@
+#include "analysis/predicates.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace numdiff::analysis::when {
+
+namespace {
+
+bool local_beyond(const evidence& e) {
+  return e.local != nullptr && e.local->v == verdict::beyond;
+}
+
+// A common factor explains the local error.
+bool local_factor(const evidence& e, double& factor) {
+  if (!local_beyond(e) || e.local->nonfinite_created + e.local->nonfinite_replayed > 0) return false;
+  factor = e.local->factor;
+  if (!std::isfinite(factor) || factor == 0 || std::abs(factor - 1) < 1e-3) return false;
+  return e.local->factor_residual <= std::max(1.5, e.local->limit) &&
+         e.local->ratio > 3 * std::max(1.0, e.local->factor_residual);
+}
+
+bool near(double a, double b) {
+  return std::abs(a - b) <= 1e-2 * std::abs(b);
+}
+double told(const evidence& e, std::string_view name) {
+  if (e.local == nullptr) return 0;
+  const auto at = std::ranges::find(e.local->evidence, name, &evidence_list::value_type::first);
+  return at == e.local->evidence.end() ? 0 : at->second;
+}
+
+}  // namespace
+
+// Replay tried this cause on the stored numbers, and it explains them.
+bool hinted(const evidence& e, const rule& r) {
+  return e.local != nullptr && e.local->cause_hint == r.cause;
+}
+
+bool hinted_beyond(const evidence& e, const rule& r) {
+  return local_beyond(e) && hinted(e, r);
+}
+
+bool whole_group_factor(const evidence& e, const rule&) {
+  double f = 0;
+  return e.collective && local_factor(e, f) && near(f, static_cast<double>(e.group_size));
+}
+bool divided_by_group(const evidence& e, const rule&) {
+  double f = 0;
+  return e.collective && local_factor(e, f) &&
+         (near(f * static_cast<double>(e.group_size), 1) || near(f, static_cast<double>(e.group_size)));
+}
+bool any_factor(const evidence& e, const rule&) {
+  double f = 0;
+  return local_factor(e, f);
+}
+bool again(const evidence& e, const rule&) {
+  double f = 0;
+  return e.factor_upstream && (local_factor(e, f) || (e.scalar_differs && e.scalar_factor));
+}
+bool other_factor(const evidence& e, const rule&) {
+  return e.scalar_differs && e.scalar_factor;
+}
+bool handled(const evidence& e, const rule&) {
+  return e.skipped_step && e.phase != phase::forward && e.own != nullptr && e.own->nonfinite() > 0;
+}
+bool zero_scales(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) ||
+         (e.written && e.scales_zero > 0 && e.own->amax == 0 && e.own->nonfinite() > 0);
+}
+bool bad_scales(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || (e.written && e.scales_nonfinite > 0);
+}
+bool masked_row(const evidence& e, const rule& r) {
+  return hinted(e, r) || (e.kind == "softmax" && e.nonfinite_created && e.own->nan > 0 && e.written);
+}
+bool scores(const evidence& e, const rule& r) {
+  if (hinted_beyond(e, r)) return true;
+  return e.kind == "matmul" && e.feeds_softmax && e.nonfinite_created &&
+         e.own->positive_infinity + e.own->negative_infinity > 0;
+}
+bool cast_overflowed(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || (e.nonfinite_created && e.cast_overflowing > 0);
+}
+bool op_overflowed(const evidence& e, const rule& r) {
+  if (hinted_beyond(e, r)) return true;
+  return e.nonfinite_created && e.own->positive_infinity + e.own->negative_infinity > 0;
+}
+bool made_nan(const evidence& e, const rule&) {
+  return e.nonfinite_created;
+}
+// Gradients that vanish although they carry a scale, or in a wide format, are small, not unscaled.
+bool unscaled_gradients(const evidence& e, const rule& r) {
+  return hinted(e, r) && (local_beyond(e) || (e.own->pending_factor == 1 && bytes_of(e.type) <= 2));
+}
+bool stale(const evidence& e, const rule& r) {
+  return hinted(e, r);
+}
+bool clipped(const evidence& e, const rule&) {
+  return e.cast_count > 0 && e.cast_beyond > 0 && e.cast_headroom > 2.0;
+}
+bool repeated_reduction(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || (e.reduces_twice && e.written);
+}
+bool diverged_replica(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || e.unequal_replica >= 0;
+}
+bool wrong_shard(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || e.gap == gap::foreign_rank || e.gap == gap::rearranged ||
+         e.source == source_state::permuted;
+}
+bool changed_between(const evidence& e, const rule&) {
+  return e.gap == gap::no_writer;
+}
+bool rounded_integers(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || e.source == source_state::rounded_integers;
+}
+bool other_input(const evidence& e, const rule&) {
+  return e.source == source_state::differs;
+}
+bool constant_vanished(const evidence& e, const rule&) {
+  return e.scalar_differs && e.scalar == 0 && e.partner_scalar != 0;
+}
+bool constant_rounded(const evidence& e, const rule&) {
+  return e.scalar_differs && e.partner_scalar != 0 && e.unit > 0 &&
+         std::abs(e.scalar / e.partner_scalar - 1) <= 2 * e.unit;
+}
+bool other_setting(const evidence& e, const rule&) {
+  return e.scalar_differs;
+}
+bool other_structure(const evidence& e, const rule&) {
+  return e.structure;
+}
+// Rows that see nothing, filled by convention.
+bool by_convention(const evidence& e, const rule&) {
+  return e.written && e.local != nullptr && e.local->v == verdict::within && told(e, "undefined_rows") > 0;
+}
+// The result breaks a rule that holds whatever the precision.
+bool impossible(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) && told(e, "impossible") > 0;
+}
+bool in_range(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) && e.local->nonfinite_created + e.local->nonfinite_replayed == 0;
+}
+bool out_of_range(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) && e.local->nonfinite_created + e.local->nonfinite_replayed > 0;
+}
+bool lost_all(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) && e.local->flushed > 0;
+}
+bool hinted_one_sided(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) && std::abs(e.local->bias) > 0.9;
+}
+bool terms_of_reference(const evidence& e, const rule&) {
+  return e.adds_up;
+}
+bool one_sided(const evidence& e, const rule&) {
+  return local_beyond(e) && std::abs(e.local->bias_z) > 6 && std::abs(e.local->bias) > 0.3;
+}
+bool beyond_replay(const evidence& e, const rule&) {
+  return local_beyond(e);
+}
+bool beyond_distance(const evidence& e, const rule&) {
+  return e.apart_limit > 0 && !(e.apart.relative_l2 <= e.apart_limit);
+}
+bool far_factor(const evidence& e, const rule& r) {
+  return beyond_distance(e, r) && e.apart.cosine > 0.9999 && std::abs(e.apart.factor - 1) > 1e-3 &&
+         e.apart.factor_residual < 0.05 * std::abs(e.apart.factor - 1);
+}
+
+}  // namespace numdiff::analysis::when
