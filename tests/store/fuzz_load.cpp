@@ -1,5 +1,6 @@
 // libFuzzer entry: any bytes as a run file load or are refused with store::error.
-//   clang++ -fsanitize=fuzzer,address ... fuzz_load.cpp
+//   cmake -S . -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DNUMDIFF_SANITIZE=fuzzer-no-link,address
+//   cmake --build build/fuzz --target store_fuzzer
 #include "fuzz_load.hpp"
 
 #include <fcntl.h>
