@@ -10,6 +10,15 @@ namespace numdiff {
 inline namespace v1 {
 namespace detail {
 
+// How many codes of four tables of counts are not finite.
+inline std::uint64_t nonfinite_codes(const std::uint64_t (&codes)[4][256], const code_table& table) noexcept {
+  std::uint64_t sum = 0;
+  for (int i = 0; i < table.nonfinite_count; ++i) {
+    for (const auto& way : codes) sum += way[table.nonfinite[i]];
+  }
+  return sum;
+}
+
 // Meant for dtypes of one byte; of others it is empty.
 template <numdiff::dtype T>
 class code_sums {

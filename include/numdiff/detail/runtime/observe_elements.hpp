@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "numdiff/classify.hpp"
+#include "numdiff/detail/rows.hpp"
 #include "numdiff/detail/runtime/observe_lanes.hpp"
 #include "numdiff/detail/runtime/observe_walk.hpp"
 #include "numdiff/dispatch.hpp"
@@ -226,6 +227,17 @@ NUMDIFF_DETAIL_CLONES(template <numdiff::dtype T>, magnitude_counts, count_magni
 struct class_counts {
   std::int64_t of[9] = {};
   std::int64_t& operator[](number_class k) noexcept { return of[static_cast<int>(k)]; }
+  void write(capture_row& row) noexcept {
+    class_counts& counts = *this;
+    row.nan = counts[number_class::nan];
+    row.positive_infinity = counts[number_class::plus_infinity];
+    row.negative_infinity = counts[number_class::minus_infinity];
+    row.zero = counts[number_class::zero];
+    row.negative_zero = counts[number_class::negative_zero];
+    row.subnormal = counts[number_class::subnormal];
+    row.maximum_positive = counts[number_class::plus_maximum];
+    row.maximum_negative = counts[number_class::minus_maximum];
+  }
 };
 
 inline constexpr unsigned char left_nonfinite = 0, included = 1, left_maximum = 2;

@@ -11,6 +11,7 @@
 #include "numdiff/detail/runtime/observe_codes.hpp"
 #include "numdiff/detail/runtime/observe_integers.hpp"
 #include "numdiff/detail/runtime/observe_source.hpp"
+#include "numdiff/detail/runtime/observe_values.hpp"
 
 namespace numdiff {
 inline namespace v1 {
@@ -29,7 +30,8 @@ class observe_pass {
         w_(*out.workspace),
         scaled_(in.scaling.granularity != granularity::none && in.scaling.scales != nullptr),
         grid_(shape_of(in.tensor), is_complex(in.tensor.type), in.scaling),
-        source_(in, w_, scaled_ ? &grid_ : nullptr) {}
+        source_(in, w_, scaled_ ? &grid_ : nullptr),
+        values_(w_) {}
 
   void run() {
     start();
@@ -74,10 +76,9 @@ class observe_pass {
       }
     }
     if (all) {
-      take_range(range_of(w_.values, n), n);
-      add_sums(n);
+      values_.take_all(n, scaled_ ? nullptr : codes());
     } else {
-      take_some(n);
+      values_.take_some(n);
     }
     if constexpr (integral) {
       if (!scaled_) integers_.add(codes(), n);
@@ -91,12 +92,12 @@ class observe_pass {
     if constexpr (tabled) {
       const code_table& table = table_of<T>();
       const word* c = codes();
-      const std::uint64_t before = nonfinite_codes(table);
+      const std::uint64_t before = nonfinite_codes(w_.codes, table);
       for (int i = 0; i < n; ++i) {
         ++w_.codes[i & 3][c[i]];
         w_.values[i] = table.value[c[i]];
       }
-      if (nonfinite_codes(table) != before) {
+      if (nonfinite_codes(w_.codes, table) != before) {
         all = false;
         for (int i = 0; i < n; ++i) w_.keep[i] = table.finite[c[i]] ? included : left_nonfinite;
       }
@@ -113,14 +114,6 @@ class observe_pass {
     if (in_.cast_source) count_cast(n);
     if (!all) note_nonfinite(n);
     return all;
-  }
-
-  std::uint64_t nonfinite_codes(const code_table& table) const noexcept {
-    std::uint64_t sum = 0;
-    for (int i = 0; i < table.nonfinite_count; ++i) {
-      for (const auto& way : w_.codes) sum += way[table.nonfinite[i]];
-    }
-    return sum;
   }
 
   // Values of codes to values of the tensor; false when one is not finite.
@@ -198,53 +191,6 @@ class observe_pass {
     }
   }
 
-  void take_range(const value_range& r, int n) noexcept {
-    range_.add(r);
-    chunk_amax_ = r.amax();
-    if constexpr (integral && sizeof(word) == 8) {
-      if (!scaled_) {
-        for (int i = 0; i < n; ++i) {
-          if (codes()[i] != 0) w_.octaves.add_octave(octave_as<T>(codes()[i]), 1);
-        }
-        return;
-      }
-    }
-    if (chunk_amax_ == 0) return;
-    if (r.smallest < std::numeric_limits<double>::min()) {
-      for (int i = 0; i < n; ++i) add_octave(w_.values[i]);
-      return;
-    }
-    w_.octaves.touch(static_cast<int>(bits_of(r.smallest) >> 52));
-    w_.octaves.touch(static_cast<int>(bits_of(chunk_amax_) >> 52));
-    w_.octaves.add(w_.values, n);
-  }
-
-  void add_octave(double x) noexcept {
-    if (x != 0) w_.octaves.add_octave(octave_of_bits(bits_of(x)), 1);
-  }
-
-  // A chunk of which some elements are left out of the sums.
-  void take_some(int n) noexcept {
-    chunk_amax_ = 0;
-    for (int i = 0; i < n; ++i) {
-      if (w_.keep[i] == left_nonfinite) continue;
-      const double x = w_.values[i];
-      range_.add(x);
-      add_octave(x);
-      if (w_.keep[i] == left_maximum) {
-        w_.values[i] = 0;
-      } else if (std::fabs(x) > chunk_amax_) {
-        chunk_amax_ = std::fabs(x);
-      }
-    }
-    add_sums(n);
-  }
-
-  void add_sums(int n) noexcept {
-    for (int i = n; i % power_sums::lanes != 0; ++i) w_.values[i] = 0;
-    sums_.add(w_.values, n, chunk_amax_, w_.shifted);
-  }
-
   void finish_chunk(int n) noexcept {
     const digest_tables& keys = place_keys();
     for (int r = 0, i = 0; r < source_.run_count() && i < n; i += static_cast<int>(w_.runs[r++].length)) {
@@ -259,26 +205,13 @@ class observe_pass {
     code_sums<T> by_code;
     if constexpr (tabled) {
       by_code.take(w_.codes, counts_);
-      if (!scaled_) by_code.summarise(range_, w_.octaves);
+      if (!scaled_) by_code.summarise(values_.range(), w_.octaves);
     }
     row.count = source_.shape().count;
     row.hidden = source_.hidden();
-    row.nan = counts_[number_class::nan];
-    row.positive_infinity = counts_[number_class::plus_infinity];
-    row.negative_infinity = counts_[number_class::minus_infinity];
-    row.zero = counts_[number_class::zero];
-    row.negative_zero = counts_[number_class::negative_zero];
-    row.subnormal = counts_[number_class::subnormal];
-    row.maximum_positive = counts_[number_class::plus_maximum];
-    row.maximum_negative = counts_[number_class::minus_maximum];
-    const double none = std::numeric_limits<double>::quiet_NaN();
-    row.amax = range_.amax();
-    row.smallest = range_.smallest <= std::numeric_limits<double>::max() ? range_.smallest : 0;
-    row.minimum = range_.empty() ? none : range_.minimum + 0.0;
-    row.maximum = range_.empty() ? none : range_.maximum + 0.0;
+    counts_.write(row);
+    values_.write(row);
     double* const sum[4] = {&row.sum, &row.sum_abs, &row.sum_sq, &row.sum_4};
-    for (int p = 0; p < 4; ++p) *sum[p] = sums_.total(p);
-    row.sum_exponent = sums_.exponent();
     for (int p = 0; tabled && !scaled_ && p < 4; ++p) *sum[p] = by_code.sum(p);
     if constexpr (integral) {
       if (!scaled_) {
@@ -355,9 +288,7 @@ class observe_pass {
   std::int64_t group_ = -1;
   double decode_scale_ = 1, encode_scale_ = 1, zero_ = 0;
   class_counts counts_;
-  value_range range_;
-  double chunk_amax_ = 0;
-  power_sums sums_;
+  value_statistics<T> values_;
   std::conditional_t<integral, integer_sums<T>, no_sums> integers_;
   digest digest_;
   cast_counter cast_;
