@@ -79,7 +79,6 @@ class view_file {
  private:
   [[nodiscard]] h5::place at(std::string object) const { return {path_, std::move(object)}; }
 
-
   const std::string& path_;
   std::string source_;
   lengths length_;
