@@ -30,6 +30,7 @@ struct judged_run {
   placement_cache placements;
   // (factors.cpp)
   [[nodiscard]] bool applied_before(const logical_op& op, double factor, int hops = 4) const;
+  [[nodiscard]] bool rescaled(std::int32_t capture) const;
   std::vector<bool> softmax_inputs;  // by capture: what a softmax reads, directly or through a mask
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "analysis/addends.hpp"
 #include "analysis/comparer.hpp"
@@ -11,6 +12,22 @@
 #include "numdiff/format.hpp"
 
 namespace numdiff::analysis {
+
+namespace {
+
+// The same elements with dimensions joined or split: every boundary of one shape is a boundary of the other.
+bool regroups(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+  const auto boundaries = [](const std::vector<std::int64_t>& shape) {
+    std::set<std::int64_t> all;
+    std::int64_t inner = 1;
+    for (auto d = shape.rbegin(); d != shape.rend(); ++d) all.insert(inner *= *d);
+    return all;
+  };
+  const auto x = boundaries(a), y = boundaries(b);
+  return std::ranges::includes(x, y) || std::ranges::includes(y, x);
+}
+
+}  // namespace
 
 evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, const std::vector<item>& all,
                                const local_result& local) const {
@@ -66,6 +83,7 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
     const auto source = sources_.find(at);
     if (source != sources_.end()) e.source = source->second;
   }
+  e.rescaled = x.counted && run.rescaled(at);
   std::int64_t unwanted_reads = 0;
   bool unequal_reads = false;
   for (const item& in : all) {
@@ -131,9 +149,9 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
     }
     if (is_test && c.written && !e.replayed && x.verdict == verdict::beyond) e.apart_limit = x.limit;
     if (is_test && c.role != role::scalar && !e.own->local && e.partner != nullptr && !e.partner->local &&
-        e.own->covered && e.partner->covered && e.own->count != e.partner->count &&
-        pair.fate == fate::matched) {
-      e.structure = true;
+        e.own->covered && e.partner->covered && pair.fate == fate::matched) {
+      e.structure = e.own->count != e.partner->count ||
+                    (e.source != source_state::none && !regroups(e.own->shape, e.partner->shape));
     }
   }
   return e;

@@ -34,6 +34,28 @@ bool judged_run::applied_before(const logical_op& op, double factor, int hops) c
   return false;
 }
 
+// An earlier op of the rank wrote the codes that are read here, under other scales, and none under these.
+bool judged_run::rescaled(std::int32_t capture) const {
+  const logical_capture& c = index.captures()[static_cast<std::size_t>(capture)];
+  if (c.written || c.members.empty() || flow.of(capture).from.origin >= origin::moved) return false;
+  const model::capture_row& read = index.capture_row_of(c.members.front());
+  // Tensors of few values may be equal by chance.
+  if (read.scaling == 0 || read.count < 16 || 2 * read.zero > read.count) return false;
+  bool found = false;
+  for (std::int32_t at = 0; at < capture; ++at) {
+    const logical_capture& w = index.captures()[static_cast<std::size_t>(at)];
+    if (!w.written) continue;
+    for (const member& m : w.members) {
+      const model::capture_row& row = index.capture_row_of(m);
+      if (m.rank != c.members.front().rank || row.scaling == 0 || row.dtype != read.dtype) continue;
+      if (row.digest0 != read.digest0 || row.digest1 != read.digest1 || row.count != read.count) continue;
+      if (row.scale_digest0 == read.scale_digest0 && row.scale_digest1 == read.scale_digest1) return false;
+      found = true;
+    }
+  }
+  return found;
+}
+
 // A factor may differ between honest runs when the data carry the difference. It does harm when what the op
 // read is alike in both runs and what it wrote is not.
 void comparer::judge_factors(std::vector<item>& items) {

@@ -67,6 +67,9 @@ bool zero_scales(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) ||
          (e.written && e.scales_zero > 0 && e.own->amax == 0 && e.own->nonfinite() > 0);
 }
+bool other_scale(const evidence& e, const rule& r) {
+  return hinted(e, r) || e.rescaled;
+}
 bool bad_scales(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) || (e.written && e.scales_nonfinite > 0);
 }

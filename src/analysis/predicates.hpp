@@ -14,6 +14,7 @@ bool other_factor(const evidence& e, const rule& r);
 bool handled(const evidence& e, const rule& r);
 bool zero_scales(const evidence& e, const rule& r);
 bool bad_scales(const evidence& e, const rule& r);
+bool other_scale(const evidence& e, const rule& r);
 bool masked_row(const evidence& e, const rule& r);
 bool scores(const evidence& e, const rule& r);
 bool cast_overflowed(const evidence& e, const rule& r);

@@ -55,7 +55,7 @@ constexpr rule table[] = {
      "used a scale that does not fit this tensor's amax"},
     {"ND304", "saturation", "uncalibrated-scale", hinted, "calibrate the scale",
      "used a scale that was never set"},
-    {"ND305", "factor", "scale-mismatch", hinted, "decode with the scale that encoded",
+    {"ND305", "factor", "scale-mismatch", other_scale, "decode with the scale that encoded",
      "decodes with another scale than encoded"},
     {"ND306", "factor", "scale-direction", hinted, "swap encode and decode scale",
      "uses its scale the wrong way round"},

@@ -43,6 +43,7 @@ struct evidence {
   // flow of data within the run
   analysis::gap gap = analysis::gap::none;
   source_state source = source_state::none;
+  bool rescaled = false;           // an earlier op wrote these codes under another scale
   bool nonfinite_created = false;  // the op's inputs hold none
   std::int32_t unequal_replica = -1;
   std::int32_t partner_unequal_replica = -1;

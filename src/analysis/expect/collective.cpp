@@ -23,6 +23,14 @@ struct group_call {
 
   [[nodiscard]] const tensor& in(std::size_t r) const { return ranks[r].reads.front().value; }
   [[nodiscard]] const tensor& out(std::size_t r) const { return ranks[r].writes.front().value; }
+  // Of an average whose ranks bring a number of their own beside the data (elements, tokens).
+  [[nodiscard]] bool weighted() const {
+    return reduction == numdiff::reduction::average && std::ranges::all_of(ranks, [](const op_instance& op) {
+             return op.reads.size() == 2 && op.reads[1].value.values.size() == 1 &&
+                    op.reads[1].value.values[0] >= 0;
+           });
+  }
+  [[nodiscard]] double weight(std::size_t r) const { return ranks[r].reads[1].value.values[0]; }
 };
 
 group_call group_of(const model::collective_row& c, std::span<const op_instance> group) {
@@ -59,7 +67,7 @@ expectation reduced(const group_call& g, const grid& wire) {
   for (std::size_t r = 0; r < n; ++r)
     require(g.in(r).values.size() == count, "ranks contribute different counts");
   const double ranks = static_cast<double>(n);
-  const bool average = g.reduction == numdiff::reduction::average;
+  const bool average = g.reduction == numdiff::reduction::average, weighted = g.weighted();
   const bool sums =
       average || g.reduction == numdiff::reduction::sum || g.reduction == numdiff::reduction::none;
   expectation e;
@@ -88,6 +96,16 @@ expectation reduced(const group_call& g, const grid& wire) {
     if (n > 1 && top > 0) variance += (ranks - 1) * square(wire.ulp(top)) / 12;
     if (average) {
       total /= static_cast<long double>(n);
+      if (weighted) {
+        long double weights = 0;
+        total = 0;
+        for (std::size_t r = 0; r < n; ++r) {
+          weights += static_cast<long double>(g.weight(r));
+          total += static_cast<long double>(g.weight(r)) * static_cast<long double>(g.in(r).values[i]);
+        }
+        total /= weights;
+        variance *= square(ranks);  // one rank may carry all of the weight
+      }
       variance = variance / square(ranks) + square(wire.ulp(static_cast<double>(total))) / 12;
       // 1/n in the wire format is one common factor.
       const double off = std::fabs(wire.round(1 / ranks) * ranks - 1);
@@ -156,6 +174,16 @@ void offer_faults(const group_call& g, std::size_t rank, std::size_t first, expe
     for (double& v : values) v *= factor;
     return values;
   };
+  if (g.weighted()) {
+    e.hypotheses.push_back(
+        {"wrong-weighting", "every rank counts alike", [&g, first, n](const expectation& honest) {
+           std::vector<double> values(honest.exact.size(), 0);
+           for (std::size_t r = 0; r < g.ranks.size(); ++r) {
+             for (std::size_t i = 0; i < values.size(); ++i) values[i] += g.in(r).values[first + i] / n;
+           }
+           return values;
+         }});
+  }
   // Before the others: where everything is lost they predict zeros as well.
   if (average && g.wire.precision < 24) {
     e.hypotheses.push_back({"low-precision-communication", "shares below the range of the wire were lost",
