@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cfenv>
 #include <cmath>
 #include <cstring>
@@ -141,4 +142,22 @@ TEST_CASE("callers compiled with -ffast-math get the same records") {
   numdiff::detail::cast_row cast{};
   std::memcpy(&cast, captures[1].fields.at(numdiff::detail::field::cast).data(), sizeof cast);
   CHECK((cast.nan == 1 && cast.infinite == 1 && cast.count == 100));
+}
+
+TEST_CASE("errno stays, whatever happens inside a probe") {
+  for (const bool opens : {false, true}) {
+    recording r(level::tensors, [&](numdiff::session_options& o) {
+      if (!opens) o.file = "/nowhere/at/all.h5";
+      errno = 77;
+    });
+    const int opened = errno;
+    errno = 78;
+    workload::run(10);
+    const int ran = errno;
+    errno = 79;
+    r.session().flush();
+    r.session().close();
+    const int closed = errno;
+    CHECK((opened == 77 && ran == 78 && closed == 79));
+  }
 }

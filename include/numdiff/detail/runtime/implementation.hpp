@@ -1,6 +1,8 @@
 #pragma once
 // The functions of the C boundary. Compiled once: by the library numdiff::runtime, or by one file of a
 // program that defines NUMDIFF_IMPLEMENTATION.
+#include <cerrno>
+
 #include "numdiff/abi.h"
 #include "numdiff/detail/runtime/capture.hpp"
 #include "numdiff/detail/runtime/context_stack.hpp"
@@ -32,6 +34,18 @@ __attribute__((constructor)) inline void look_at_environment() noexcept {
     recorder::instance().ask();
 }
 
+// What the program finds in errno after a probe is what it had there before.
+class errno_kept {
+ public:
+  errno_kept() noexcept : value_(errno) {}
+  errno_kept(const errno_kept&) = delete;
+  errno_kept& operator=(const errno_kept&) = delete;
+  ~errno_kept() { errno = value_; }
+
+ private:
+  int value_;
+};
+
 inline std::uint64_t handle_of(const void* p) noexcept {
   return reinterpret_cast<std::uintptr_t>(p);
 }
@@ -51,6 +65,7 @@ extern "C" {
 uint32_t numdiff_v1_active = 0;
 
 uint64_t numdiff_v1_session_open(const struct numdiff_session_v1* options) noexcept {
+  const numdiff::detail::errno_kept kept;
   using namespace numdiff::detail;
   numdiff_session_v1 space;
   recorder& r = recorder::instance();
@@ -59,14 +74,17 @@ uint64_t numdiff_v1_session_open(const struct numdiff_session_v1* options) noexc
 }
 
 void numdiff_v1_session_close(uint64_t session) noexcept {
+  const numdiff::detail::errno_kept kept;
   numdiff::detail::recorder::instance().close(session);
 }
 
 int numdiff_v1_session_flush(uint64_t session) noexcept {
+  const numdiff::detail::errno_kept kept;
   return numdiff::detail::recorder::instance().flush(session) ? 0 : 1;
 }
 
 void numdiff_v1_session_mesh(uint64_t session, const char* axis, int32_t size, int32_t coordinate) noexcept {
+  const numdiff::detail::errno_kept kept;
   using namespace numdiff::detail;
   const recorder::entry in(recorder::instance());
   if (!in || session != in.number() || size < 1 || coordinate < 0 || coordinate >= size) return;
@@ -82,6 +100,7 @@ void numdiff_v1_session_mesh(uint64_t session, const char* axis, int32_t size, i
 
 void numdiff_v1_session_manifest(uint64_t session, const char* key, const char* value,
                                  uint16_t klass) noexcept {
+  const numdiff::detail::errno_kept kept;
   using namespace numdiff::detail;
   const recorder::entry in(recorder::instance());
   if (in && session == in.number()) {
@@ -96,6 +115,7 @@ void numdiff_v1_session_update(uint64_t session, int64_t updates) noexcept {
 }
 
 void numdiff_v1_statistics(struct numdiff_statistics_v1* out) noexcept {
+  const numdiff::detail::errno_kept kept;
   using namespace numdiff::detail;
   if (out == nullptr) return;
   numdiff_statistics_v1 all = {};
@@ -105,10 +125,12 @@ void numdiff_v1_statistics(struct numdiff_statistics_v1* out) noexcept {
 }
 
 const char* numdiff_v1_last_error(void) noexcept {
+  const numdiff::detail::errno_kept kept;
   return numdiff::detail::recorder::instance().last_error();
 }
 
 uint64_t numdiff_v1_context_push(const struct numdiff_context_v1* change) noexcept {
+  const numdiff::detail::errno_kept kept;
   using namespace numdiff::detail;
   ready_recorder();
   numdiff_context_v1 space;
@@ -118,10 +140,12 @@ uint64_t numdiff_v1_context_push(const struct numdiff_context_v1* change) noexce
 }
 
 void numdiff_v1_context_pop(uint64_t token) noexcept {
+  const numdiff::detail::errno_kept kept;
   numdiff::detail::pop_node(numdiff::detail::node_of(token));
 }
 
 uint64_t numdiff_v1_context_current(void) noexcept {
+  const numdiff::detail::errno_kept kept;
   using namespace numdiff::detail;
   context_node* node = current_node();
   if (node == nullptr) return handle_of(new (std::nothrow) context_node);
@@ -136,15 +160,18 @@ uint64_t numdiff_v1_context_copy(uint64_t context) noexcept {
 }
 
 void numdiff_v1_context_release(uint64_t context) noexcept {
+  const numdiff::detail::errno_kept kept;
   numdiff::detail::release(numdiff::detail::node_of(context));
 }
 
 uint64_t numdiff_v1_context_enter(uint64_t context) noexcept {
+  const numdiff::detail::errno_kept kept;
   using namespace numdiff::detail;
   return context == 0 ? 0 : handle_of(push_node(node_of(context)->values, nullptr));
 }
 
 uint64_t numdiff_v1_op_begin(const struct numdiff_op_v1* op) noexcept {
+  const numdiff::detail::errno_kept kept;
   using namespace numdiff::detail;
   const recorder::entry in(ready_recorder());
   if (!in || op == nullptr) return 0;
@@ -153,6 +180,7 @@ uint64_t numdiff_v1_op_begin(const struct numdiff_op_v1* op) noexcept {
 }
 
 void numdiff_v1_op_end(uint64_t handle) noexcept {
+  const numdiff::detail::errno_kept kept;
   using namespace numdiff::detail;
   op_state* op = op_of(handle);
   if (op == nullptr) return;
@@ -167,6 +195,7 @@ void numdiff_v1_op_end(uint64_t handle) noexcept {
 }
 
 void numdiff_v1_capture(uint64_t handle, const struct numdiff_capture_v1* c) noexcept {
+  const numdiff::detail::errno_kept kept;
   using namespace numdiff::detail;
   op_state* op = op_of(handle);
   if (op == nullptr || c == nullptr) return;
@@ -192,6 +221,7 @@ void numdiff_v1_tensor(const struct numdiff_capture_v1* c) noexcept {
 }
 
 void numdiff_v1_counts(uint64_t handle, const char* name, const struct numdiff_counts_v1* c) noexcept {
+  const numdiff::detail::errno_kept kept;
   using namespace numdiff::detail;
   op_state* op = op_of(handle);
   if (op == nullptr || c == nullptr) return;
@@ -202,6 +232,7 @@ void numdiff_v1_counts(uint64_t handle, const char* name, const struct numdiff_c
 }
 
 void numdiff_v1_collective(uint64_t handle, const struct numdiff_collective_v1* c) noexcept {
+  const numdiff::detail::errno_kept kept;
   using namespace numdiff::detail;
   op_state* op = op_of(handle);
   if (op == nullptr || c == nullptr) return;
@@ -216,6 +247,7 @@ void numdiff_v1_collective(uint64_t handle, const struct numdiff_collective_v1* 
 }
 
 void numdiff_v1_event(uint16_t kind, const char* name, uint64_t id0, uint64_t id1) noexcept {
+  const numdiff::detail::errno_kept kept;
   using namespace numdiff::detail;
   const recorder::entry in(ready_recorder());
   if (in) {
@@ -224,6 +256,7 @@ void numdiff_v1_event(uint16_t kind, const char* name, uint64_t id0, uint64_t id
 }
 
 void* numdiff_v1_device_slots(uint64_t handle) noexcept {
+  const numdiff::detail::errno_kept kept;
   using namespace numdiff::detail;
   op_state* op = op_of(handle);
   return op == nullptr ? nullptr : acquire_slots(*op);
