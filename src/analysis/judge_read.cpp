@@ -68,6 +68,7 @@ source_state comparer::state_of_source(item& x, const op_pair& pair) {
   }
   const std::optional<measured> values = values_apart(*r, t);
   const double unit = std::max(unit_roundoff(r->type), unit_roundoff(t.type));
+  const double finest = std::min(unit_roundoff(r->type), unit_roundoff(t.type));  // both may be rounded
   const dtype coarser = unit_roundoff(r->type) > unit_roundoff(t.type) ? r->type : t.type;
   // Digests of one form that differ are different values; sketches round.
   const bool same_form = r->has_digest && t.has_digest && r->type == t.type && r->shape == t.shape &&
@@ -84,7 +85,7 @@ source_state comparer::state_of_source(item& x, const op_pair& pair) {
     else if (r->type == t.type)
       agrees = masks && x.apart.different == 0;
     else
-      agrees = masks && x.apart.worst_ulp <= 0.501;
+      agrees = masks && x.apart.worst_ulp <= 0.501 + 0.5 * finest / unit;
     x.limit = integers || r->type == t.type ? 0 : unit;
     // Positions and counters: exact in the reference, neighbours collide here.
     if (r->type != t.type && x.apart.different > 0 && masks && values->integral &&

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "analysis/comparer.hpp"
+#include "analysis/inherit.hpp"
 #include "analysis/lookup.hpp"
 #include "analysis/nonfinite.hpp"
 
@@ -107,18 +108,29 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   x.verdict = verdict::undecided;
   x.reason = test.done ? "no expectation for this tensor" : test.why_not;
   if (!same_update) return;
-  double inherited = 0;
-  bool reads = false;
+  std::vector<read_distance> reads;
+  bool unequal = false;
+  double alpha = 1;
   for (const item& in : all) {
-    if (!in.counted || in.any().written || in.any().role == role::scalar) continue;
-    reads = true;
-    if (in.verdict == verdict::equal) continue;
-    distances d = in.apart;
-    if (!d.from_values && !d.from_sketch) d = distance(*in.reference_merged, *in.test_merged);
-    if ((!d.from_values && !d.from_sketch) || d.contaminated) return;
-    inherited = std::max(inherited, d.relative_l2);
+    if (!in.counted || in.any().written) continue;
+    if (in.any().role == role::scalar) {
+      if (names_.text(in.test->name) == "alpha")
+        alpha = std::max(alpha, std::abs(scalar_of(test_.index.capture_row_of(in.test->members.front()))));
+      continue;
+    }
+    read_distance one;
+    one.norm = std::sqrt(in.test_merged->sum_sq);
+    one.count = static_cast<double>(in.test_merged->count);
+    if (in.verdict != verdict::equal) {
+      distances d = in.apart;
+      if (!d.from_values && !d.from_sketch) d = distance(*in.reference_merged, *in.test_merged);
+      if ((!d.from_values && !d.from_sketch) || d.contaminated) return;
+      one.relative_l2 = d.relative_l2;
+      unequal = unequal || d.relative_l2 > 0;
+    }
+    reads.push_back(one);
   }
-  if (!reads && diverged_) return;
+  if (reads.empty() && diverged_) return;
   const model::op_row& row = test_.index.op_row_of(op_of(test_, pair.test).members.front());
   const model::op_row& other_row =
       reference_.index.op_row_of(op_of(reference_, pair.reference).members.front());
@@ -127,19 +139,35 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
     return type == dtype::unknown || is_integer(type) ? 0 : unit_roundoff(type);
   };
   const double length = static_cast<double>(std::max<std::int64_t>({1, row.reduction_length, row.k}));
+  const double norm = std::sqrt(t.sum_sq) / alpha, count = static_cast<double>(t.count);
+  const std::string_view kind = test_.index.kind_of(op_of(test_, pair.test));
+  const double inner = std::max(accumulate(row), accumulate(other_row));
+  // Terms that cancel leave their own errors behind.
+  std::vector<read_distance> rounded = reads;
+  for (read_distance& one : rounded) one.relative_l2 = inner;
+  const double cancelled = inherited_bound(kind, rounded, norm, count);
   const double noise = std::max(unit_roundoff(r.type), unit_roundoff(t.type)) +
-                       std::max(accumulate(row), accumulate(other_row)) * std::sqrt(length);
+                       std::max(inner * std::sqrt(length), std::isfinite(cancelled) ? cancelled : 0);
   if (!std::isfinite(noise)) return;
-  if ((is_integer(r.type) || is_integer(t.type)) && inherited > 0) {
+  if ((is_integer(r.type) || is_integer(t.type)) && unequal) {
     x.reason = "whole numbers chosen from inputs that differ";
     return;
   }
   if ((!x.apart.from_values && !x.apart.from_sketch) || x.apart.contaminated) return;
-  x.limit = 16 * noise + 16 * inherited;
+  const double inherited = unequal ? inherited_bound(kind, reads, norm, count) : 0;
+  // No input error makes one factor of all elements, whatever the kind.
+  const bool factor = x.apart.cosine > 0.9999 && std::abs(x.apart.factor - 1) > 16 * noise &&
+                      std::abs(x.apart.factor - 1) > 1e-2 &&
+                      x.apart.factor_residual < 0.05 * std::abs(x.apart.factor - 1);
+  if (!std::isfinite(inherited) && !factor) {
+    x.reason = "inputs differ, and nothing bounds what this kind makes of it";
+    return;
+  }
+  x.limit = 16 * noise + (std::isfinite(inherited) ? inherited : 0);
   if (x.apart.relative_l2 > x.limit) {
     x.verdict = verdict::beyond;
     x.reason = "farther apart than inputs and formats explain";
-  } else if (inherited == 0 && x.apart.relative_l2 <= 2 * noise) {
+  } else if (!unequal && x.apart.relative_l2 <= 2 * noise) {
     x.verdict = verdict::within;
   }
 }

@@ -34,9 +34,10 @@ struct tally {
   long double rr = 0, tt = 0, rt = 0, dd = 0, sum = 0;  // squares of f64 leave the range of double
   double worst = 0, worst_relative = 0, worst_ulp = 0;
 
-  // `scales` are those of the coarser side, empty: 1.
+  // `scales` are those of the coarser side, empty: 1. The coarser format of a value depends on its size:
+  // formats with few exponent bits have coarse subnormals.
   void add(std::int64_t first, std::span<const T> reference, std::span<const T> test, const format& unit,
-           std::span<const double> scales) {
+           const format& other, std::span<const double> scales) {
     distances& d = result.apart;
     for (std::size_t i = 0; i < reference.size(); ++i) {
       const T r = reference[i], t = test[i];
@@ -68,7 +69,9 @@ struct tally {
       if (r == 0 || t == 0) ++d.against_zero;
       if (r != 0) worst_relative = std::max(worst_relative, a / std::abs(x));
       const double scale = scales.empty() ? 1 : scales[i], size = std::max(std::abs(x), std::abs(y));
-      if (scale > 0) worst_ulp = std::max(worst_ulp, a / (scale * ulp_at(unit, size / scale)));
+      double step = scale * ulp_at(unit, size / scale);
+      if (scales.empty()) step = std::max(step, other.is_float() ? ulp_at(other, size) : 0);
+      if (step > 0) worst_ulp = std::max(worst_ulp, a / step);
     }
   }
 
@@ -94,10 +97,11 @@ struct tally {
 };
 
 template <class T>
-measured measure_windows(value_reader& reference, value_reader& test, dtype unit, bool reference_coarser) {
+measured measure_windows(value_reader& reference, value_reader& test, dtype unit, dtype finer,
+                         bool reference_coarser) {
   tally<T> sums;
   sums.result.integral = true;
-  const format f = format_of(unit);
+  const format f = format_of(unit), other = format_of(finer);
   value_reader& coarser = reference_coarser ? reference : test;
   std::vector<T> r, t;
   std::vector<double> scales;
@@ -107,7 +111,7 @@ measured measure_windows(value_reader& reference, value_reader& test, dtype unit
     scales.resize(coarser.scaled() ? r.size() : 0);
     reference.read<T>(first, r, reference_coarser ? std::span(scales) : std::span<double>());
     test.read<T>(first, t, reference_coarser ? std::span<double>() : std::span(scales));
-    sums.add(first, r, t, f, scales);
+    sums.add(first, r, t, f, other, scales);
   }
   return sums.finish();
 }
@@ -138,9 +142,10 @@ std::optional<measured> measure_values(const run_index& reference, const merged_
   if (!t.readable() || r.size() != t.size()) return std::nullopt;
   const bool reference_coarser = unit_roundoff(reference_capture.type) > unit_roundoff(test_capture.type);
   const dtype unit = reference_coarser ? reference_capture.type : test_capture.type;
+  const dtype finer = reference_coarser ? test_capture.type : reference_capture.type;
   return is_wide_integer(reference_capture.type) || is_wide_integer(test_capture.type)
-             ? measure_windows<long double>(r, t, unit, reference_coarser)
-             : measure_windows<double>(r, t, unit, reference_coarser);
+             ? measure_windows<long double>(r, t, unit, finer, reference_coarser)
+             : measure_windows<double>(r, t, unit, finer, reference_coarser);
 }
 
 distances measure_sketches(const run_index& reference_run, const merged_capture& reference,

@@ -329,3 +329,40 @@ TEST_CASE("whole numbers chosen from inputs that differ are undecided, from equa
   CHECK(c.verdict == outcome::agree);
   CHECK(c.totals.undecided == 1);
 }
+
+TEST_CASE("two roundings of the same weights agree, also where one format is subnormal") {
+  std::vector<double> w = numbers(400, 3);
+  for (std::size_t i = 0; i < w.size(); i += 2) w[i] *= 1e-6;
+  const auto run = [&](dtype type) {
+    run_builder r;
+    r->op(0, "s", "f", "mystery");
+    r->weight("w", whole(w, type));
+    return r;
+  };
+  run_builder a = run(dtype::f16), b = run(dtype::bf16);
+  CHECK(compared(a, b).verdict == outcome::agree);
+  w[7] *= 1.02;
+  run_builder c = run(dtype::bf16);
+  CHECK(compared(a, c).verdict == outcome::differ);
+}
+
+TEST_CASE("what amplifies an inherited error is not accused by its size, a common factor is") {
+  const auto run = [](dtype type, const std::string& kind, double power, double factor) {
+    run_builder r(1, level::sketch);
+    std::vector<double> x = numbers(600, 11), y;
+    x = rounded(x, type);
+    r->op(0, "s", "make", "mystery");
+    r->output("x", whole(x, type));
+    for (const double v : x) y.push_back(factor * std::exp(power * v));
+    r->op(0, "s", "f", kind);
+    r->input("x", whole(x, type));
+    r->output("y", whole(y, type));
+    return r;
+  };
+  for (const char* kind : {"softmax", "fused_thing"}) {
+    run_builder a = run(dtype::f32, kind, 60, 1), b = run(dtype::bf16, kind, 60, 1);
+    CHECK(compared(a, b).verdict == outcome::agree);
+    run_builder c = run(dtype::f32, kind, 0.1, 1), d = run(dtype::bf16, kind, 0.1, 1.3);
+    CHECK(compared(c, d).verdict == outcome::differ);
+  }
+}

@@ -1,0 +1,20 @@
+#pragma once
+// How far apart two honest runs of one op can be because their inputs are.
+#include <string_view>
+#include <vector>
+
+namespace numdiff::analysis {
+
+// One tensor that an op reads: how far apart the runs' versions are, and its size in one run.
+struct read_distance {
+  double relative_l2 = 0;
+  double norm = 0;  // Euclidean
+  double count = 0;
+};
+
+// An upper bound of the relative distance of the output, infinite when the kind has none: exponentials,
+// quotients, and kinds that are not known. `norm` and `count` are the output's.
+double inherited_bound(std::string_view kind, const std::vector<read_distance>& reads, double norm,
+                       double count) noexcept;
+
+}  // namespace numdiff::analysis
