@@ -74,7 +74,7 @@ std::string ranks_text(const std::vector<std::int32_t>& ranks) {
 }
 
 std::string where_text(const analysis::place& p) {
-  const std::string text = analysis::text_of(p);
+  const std::string text = printable(analysis::text_of(p));
   return text.empty() ? "(the whole run)" : text;
 }
 

@@ -69,7 +69,7 @@ std::string cast_text(const model::cast_row& cast) {
 std::string tensor_block(const shown& item, const style& s) {
   const model::rank_data& rank = *item.rank;
   const model::capture_row& row = *item.row;
-  std::string out = paint(s, ink::bold, item.path) + '\n';
+  std::string out = paint(s, ink::bold, printable(item.path)) + '\n';
   out += line(s, "where", fmt::format("rank {}, seq {}", rank.rank, row.seq));
   out +=
       line(s, "type", fmt::format("{} [{}]", name_of(static_cast<dtype>(row.dtype)), shape_text(rank, row)));

@@ -20,7 +20,29 @@ std::string paint(const style& s, ink i, std::string_view text) {
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
-std::string wrapped(const style& s, std::string_view head, std::size_t indent, std::string_view text) {
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto code = static_cast<unsigned char>(text[i]);
+    const unsigned next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if (text[i] == '\n') {
+      out += "\\n";
+    } else if (code < 0x20 || code == 0x7f) {
+      out += fmt::format("\\x{:02x}", code);
+    } else if (code == 0xc2 && next >= 0x80 && next < 0xa0) {  // control characters beyond ASCII
+      out += fmt::format("\\x{:02x}", next);
+      ++i;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+std::string wrapped(const style& s, std::string_view head, std::size_t indent, std::string_view words) {
+  const std::string shown = printable(words);
+  std::string_view text = shown;
   std::string out(head);
   std::size_t column = indent;
   bool fresh = true;

@@ -17,8 +17,12 @@ enum class ink { plain, bold, good, bad, warn, faint };
 // `text` in the colour of `i`, or as it is without colour.
 std::string paint(const style& s, ink i, std::string_view text);
 
-// Words of `text` broken at s.width; the first line starts behind `head` (already as wide as `indent`),
-// later lines are indented by `indent` columns. Ends with a newline.
+// `text` without what would move the cursor or colour the terminal: a program may call its tensors as it
+// likes. Line breaks become \n, other control characters \x1b; UTF-8 stays.
+std::string printable(std::string_view text);
+
+// Words of printable `text` broken at s.width; the first line starts behind `head` (already as wide as
+// `indent`), later lines are indented by `indent` columns. Ends with a newline.
 std::string wrapped(const style& s, std::string_view head, std::size_t indent, std::string_view text);
 
 // "and 37 more" line for what a list of `total` rows left out, "" when it is complete.

@@ -32,6 +32,7 @@ void fit(std::vector<std::size_t>& widths, const std::vector<column>& columns, s
 
 void table::add(std::vector<std::string> cells) {
   cells.resize(columns_.size());
+  for (std::string& cell : cells) cell = printable(cell);
   rows_.push_back(std::move(cells));
 }
 

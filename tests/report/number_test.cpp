@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "report/meaning.hpp"
+#include "report/place.hpp"
 #include "report/style.hpp"
 #include "report/table.hpp"
 
@@ -67,4 +68,18 @@ TEST_CASE("names have meanings") {
   CHECK(*report::cause_meaning("narrow-accumulator") != '\0');
   CHECK(*report::symptom_meaning("bias") != '\0');
   CHECK(*report::cause_meaning("no-such-cause") == '\0');
+}
+
+TEST_CASE("names of the program do not reach the terminal as commands") {
+  CHECK(report::printable("plain \xc3\xa9") == "plain \xc3\xa9");
+  CHECK(report::printable("two\nlines\t\x1b[31mred\x7f") == "two\\nlines\\x09\\x1b[31mred\\x7f");
+  CHECK(report::printable("\xc2\x9b\xc2\xa9\xc2") == "\\x9b\xc2\xa9\xc2");
+  const report::style s;
+  CHECK(report::wrapped(s, "", 0, "a\x1b") == "a\\x1b\n");
+  report::table t({{"name"}});
+  t.add({"a\nb"});
+  CHECK(t.text(s).find("a\\nb") != std::string::npos);
+  analysis::place p;
+  p.tensor = "x\x1b";
+  CHECK(report::where_text(p).find('\x1b') == std::string::npos);
 }
