@@ -51,6 +51,7 @@ bool record_here(const program& what, const std::string& file, std::int32_t rank
   options.world_size = ranks;
   options.rank = rank;
   options.wait_ms = 10000;
+  options.queue_bytes = 1 << 20;
   session s(options);
   if (s.active()) what(s, rank);
   const bool recorded = s.active() && session::statistics().refused == 0;
