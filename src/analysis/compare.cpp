@@ -56,6 +56,7 @@ comparison comparer::run() {
           static_cast<std::int32_t>(i));
     }
   }
+  open_.assign(test_.index.captures().size(), false);
   std::uint64_t order = 0;
   for (const op_pair& pair : align(reference_.index, test_.index)) {
     judge(pair, order++);

@@ -99,6 +99,7 @@ class comparer {
   judged_run reference_;
   judged_run test_;
   std::map<update_key, std::int32_t> by_update_;       // weights and states of the reference
+  std::vector<bool> open_;                             // by capture of the test: not decided
   bool diverged_ = false;                              // an earlier tensor already differs
   std::map<std::int32_t, source_state> sources_;       // by capture of the test
   std::map<std::pair<std::int32_t, side>, gap> gaps_;  // by capture

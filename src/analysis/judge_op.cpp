@@ -66,6 +66,10 @@ void comparer::judge(const op_pair& pair, std::uint64_t order) {
       side_totals& s = pair.test >= 0 ? result_.totals.test : result_.totals.reference;
       ++s.auxiliary_undecided;
     }
+    if (x.test != nullptr) {
+      const bool open = x.verdict == verdict::undecided || x.verdict == verdict::not_comparable;
+      open_[static_cast<std::size_t>(position(test_, x.test))] = x.counted ? open : !alone_fine;
+    }
     if (x.counted && x.any().written && x.verdict != verdict::equal) diverged_ = true;
     if (pair.fate != fate::matched && x.any().written) diverged_ = diverged_ || pair.fate == fate::only_there;
   }

@@ -156,10 +156,12 @@ void comparer::judge_read(item& x, const op_pair& pair) {
     x.reason = "changed between its writer and this op";
     return;
   }
-  const origin from = test_.flow.of(test_at).from.origin;
-  if (from == origin::read || test_.flow.computed(test_at)) {
-    // Its writer carries the judgement.
-    x.verdict = verdict::within;
+  const link& from = test_.flow.of(test_at).from;
+  if (from.origin == origin::read || test_.flow.computed(test_at)) {
+    // Its writer carries the judgement, or nobody has one.
+    const bool open = from.from >= 0 && open_[static_cast<std::size_t>(from.from)];
+    x.verdict = open ? verdict::undecided : verdict::within;
+    if (open) x.reason = "written by an op that is undecided";
     if (x.reference_merged->nonfinite() != x.test_merged->nonfinite() &&
         !test_.index.skipped(test_.index.ops()[x.test->op].step)) {
       x.verdict = verdict::beyond;
