@@ -95,9 +95,13 @@ void comparer::count(const item& x, const op_pair& pair) {
     if (m && unwanted(kind, *m, partner ? &*partner : nullptr) > 0) result_.health = health::nonfinite;
   };
   const judged_run& run = x.test != nullptr ? test_ : reference_;
-  const std::string_view kind = run.index.kind_of(run.index.ops()[x.any().op]);
-  note_health(kind, x.test_merged, x.reference_merged);
-  note_health(kind, x.reference_merged, x.test_merged);
+  const logical_op& op = run.index.ops()[x.any().op];
+  const std::string_view kind = run.index.kind_of(op);
+  // A skipped step throws its gradients away: what they held does no harm.
+  if (!run.index.skipped(op.step) || op.phase == phase::forward) {
+    note_health(kind, x.test_merged, x.reference_merged);
+    note_health(kind, x.reference_merged, x.test_merged);
+  }
   if (!x.counted) return;
   ++t.matched;
   switch (x.verdict) {
