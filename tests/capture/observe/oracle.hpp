@@ -51,7 +51,8 @@ struct result {
 
 inline std::uint64_t load(const void* data, std::size_t size, std::int64_t i) {
   std::uint64_t code = 0;
-  std::memcpy(&code, static_cast<const char*>(data) + i * static_cast<std::int64_t>(size), size);
+  std::memcpy(&code, static_cast<const char*>(data) + i * static_cast<std::int64_t>(size),
+              std::min(size, sizeof code));
   return code;
 }
 
