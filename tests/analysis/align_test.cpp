@@ -142,8 +142,11 @@ TEST_CASE("non-finite gradients of a skipped step are handled") {
     return b;
   };
   run_builder a = build(false, false), b = build(true, true), c = build(true, false);
-  CHECK(compare(a.run(), b.run()).verdict == outcome::agree);
-  CHECK(compare(a.run(), c.run()).verdict == outcome::differ);
+  const auto handled = compare(a.run(), b.run()), unhandled = compare(a.run(), c.run());
+  CHECK(handled.verdict == outcome::agree);
+  CHECK(handled.health == numdiff::analysis::health::ok);
+  CHECK(unhandled.verdict == outcome::differ);
+  CHECK(unhandled.health == numdiff::analysis::health::nonfinite);
 }
 
 TEST_CASE("a pending factor is divided out, an undeclared one is a finding") {

@@ -215,6 +215,14 @@ TEST_CASE("at level sketch an honest run is not accused, and says what is undeci
   CHECK(compared(a, b, {.strict = true}).verdict == outcome::incomplete);
 }
 
+TEST_CASE("a read is decided only when its writer is") {
+  run_builder a = tiny{.keep = level::stats}.run(), b = tiny{.type = dtype::bf16, .keep = level::stats}.run();
+  const auto c = compared(a, b);
+  CHECK(c.totals.undecided > 0);
+  CHECK(c.totals.within == 0);
+  CHECK(c.totals.matched == c.totals.equal + c.totals.undecided);
+}
+
 TEST_CASE("at level sketch a gross error of an op with agreeing inputs is found") {
   run_builder a = tiny{.keep = level::sketch}.run();
   run_builder b = tiny{
