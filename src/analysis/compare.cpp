@@ -25,6 +25,21 @@ void keep_worst(std::vector<table_row>& rows, std::size_t limit) {
   if (rows.size() > limit) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(limit), rows.end());
 }
 
+// What the walk itself says of a place.
+finding stated(std::string_view id, place where, std::uint64_t order) {
+  const rule& r = rule_of(id);
+  finding f;
+  f.where = std::move(where);
+  f.rule = r.id;
+  f.symptom = r.symptom;
+  f.cause = r.cause;
+  f.message = r.message;
+  f.control = r.control;
+  f.benign = r.benign;
+  f.order = order;
+  return f;
+}
+
 run_summary summary_of(const run_index& index) {
   run_summary s;
   s.path = index.run().path;
@@ -62,17 +77,10 @@ comparison comparer::run() {
     judge(pair, order++);
     if ((pair.fate == fate::ambiguous || pair.fate == fate::only_there) && pair.selected) {
       const judged_run& run = pair.test >= 0 ? test_ : reference_;
-      finding f;
-      f.where =
-          run.index.place_of(run.index.ops()[static_cast<std::size_t>(std::max(pair.test, pair.reference))]);
-      f.rule = "ND805";
-      f.symptom = "structure";
-      f.cause = "structure-differs";
-      f.message =
-          pair.fate == fate::ambiguous ? "has several partners that fit equally well" : "has no partner";
+      const auto op = static_cast<std::size_t>(std::max(pair.test, pair.reference));
+      finding f = stated("ND805", run.index.place_of(run.index.ops()[op]), order);
+      if (pair.fate == fate::ambiguous) f.message = "has several partners that fit equally well";
       f.seen_in = pair.test >= 0 ? side::test : side::reference;
-      f.benign = true;
-      f.order = order;
       result_.findings.push_back(std::move(f));
     }
   }
@@ -109,13 +117,10 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
       if (known != result_.findings.end()) {
         f = *known;
       } else {
-        f.rule = "ND192";
-        f.symptom = e.own->nan > 0 ? "nan" : "inf";
-        f.cause = "open";
-        f.message = "makes non-finite values from finite inputs";
+        f = stated("ND192", {}, order);
+        if (e.own->nan == 0) f.symptom = "inf";
         f.evidence = numbers_of(e);
         f.benign = !e.nonfinite_created;
-        f.order = order;
       }
       f.where = run.index.place_of(c);
       f.seen_in = x.counted && !e.nonfinite_created ? side::both : where;
@@ -131,22 +136,14 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
         e.cast_count > 0 ? e.cast_overflowing > 0 : e.local != nullptr && e.local->saturated > 0;
     const bool unchanged = e.local != nullptr && e.local->cause_hint == "lost-update";
     if (!skipped && (share > 0.1 || saturates || unchanged)) {
-      finding f;
-      f.where = run.index.place_of(c);
-      f.rule = "ND193";
-      f.symptom = unchanged ? "lost-update" : saturates ? "saturation" : "underflow";
-      f.cause = unchanged          ? "lost-update"
-                : saturates        ? (e.cast_headroom > 1 ? "stale-scale" : "cast-overflow")
-                : e.cast_count > 0 ? "cast-underflow"
-                                   : "op-underflow";
-      f.message = unchanged   ? "leaves a state unchanged"
-                  : saturates ? "cuts values at the maximum"
-                              : "makes small values zero";
+      const char* id = unchanged          ? "ND189"
+                       : saturates        ? (e.cast_headroom > 1 ? "ND188" : "ND199")
+                       : e.cast_count > 0 ? "ND193"
+                                          : "ND198";
+      finding f = stated(id, run.index.place_of(c), order);
       f.evidence = numbers_of(e);
       f.evidence.emplace_back("share_flushed", share);
       f.seen_in = where;
-      f.benign = true;
-      f.order = order;
       result_.information_lost.push_back(std::move(f));
     }
 
@@ -154,16 +151,10 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
     const bool absorbs = !skipped && !clean_reads && e.own->nonfinite() == 0 && e.kind != "mask" &&
                          e.kind != "embedding" && e.own->count > 0;
     if (absorbs) {
-      finding f;
-      f.where = run.index.place_of(c);
-      f.rule = "ND197";
-      f.symptom = read_nan ? "nan" : "overflow";
-      f.cause = "nan-dropped";
-      f.message = "reads non-finite values and writes none";
+      finding f = stated("ND197", run.index.place_of(c), order);
+      if (!read_nan) f.symptom = "overflow";
       f.evidence = numbers_of(e);
       f.seen_in = where;
-      f.benign = true;
-      f.order = order;
       result_.information_lost.push_back(std::move(f));
     }
 
@@ -185,15 +176,10 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
     if (x.verdict == verdict::beyond) {
       const bool told = std::ranges::any_of(result_.findings, [&](const finding& g) { return !g.benign; });
       if (!told && !first_beyond_) {
-        finding f;
-        f.where = row.where = run.index.place_of(c);
-        f.rule = "ND906";
-        f.symptom = e.own->nan > 0 ? "nan" : e.own->nonfinite() > 0 ? "inf" : "mismatch";
-        f.cause = "open";
-        f.message = "differs from the reference; the op that made it so was not captured";
+        finding f = stated("ND906", run.index.place_of(c), order);
+        if (e.own->nonfinite() > 0) f.symptom = e.own->nan > 0 ? "nan" : "inf";
         f.evidence = numbers_of(e);
         f.is_root = true;
-        f.order = order;
         first_beyond_ = std::move(f);
       }
       continue;
@@ -214,23 +200,15 @@ void comparer::summarise() {
   totals& t = result_.totals;
   keep_worst(result_.worst, how_.worst_rows);
 
-  const auto add_benign = [&](const benign& b, const char* id, const char* cause, const char* message) {
+  const auto add_benign = [&](const benign& b, const char* id) {
     if (b.captures == 0) return;
-    finding f;
-    f.where = b.where;
-    f.rule = id;
-    f.symptom = "noise";
-    f.cause = cause;
-    f.message = message;
+    finding f = stated(id, b.where, b.order);
     f.evidence = {{"captures", static_cast<double>(b.captures)}};
-    f.benign = true;
-    f.order = b.order;
     result_.findings.push_back(std::move(f));
   };
-  add_benign(rounding_, "ND194", "expected-rounding", "and others differ by what their formats predict");
-  add_benign(quantization_, "ND195", "expected-quantization",
-             "and others differ by what format and scaling predict");
-  add_benign(order_, "ND196", "reduction-order", "and others differ by the order of their sums");
+  add_benign(rounding_, "ND194");
+  add_benign(quantization_, "ND195");
+  add_benign(order_, "ND196");
   std::ranges::stable_sort(result_.findings, {}, &finding::order);
 
   if (first_beyond_ && std::ranges::none_of(result_.findings, &finding::is_root)) {

@@ -1,6 +1,6 @@
 #include "analysis/rules.hpp"
 
-#include <iterator>
+#include <stdexcept>
 
 #include "analysis/predicates.hpp"
 
@@ -154,6 +154,23 @@ constexpr rule table[] = {
      "differs from the reference by a common factor"},
     {"ND905", "mismatch", "open", beyond_distance, "capture this op at level tensors",
      "is farther from the reference than its inputs and formats explain"},
+
+    // stated by the walk over both runs
+    {"ND192", "nan", "open", nullptr, run_wider, "makes non-finite values from finite inputs", true},
+    {"ND193", "underflow", "cast-underflow", nullptr, "", "casts small values to zero", true},
+    {"ND198", "underflow", "op-underflow", nullptr, "", "makes small results zero", true},
+    {"ND199", "saturation", "cast-overflow", nullptr, "", "cuts values at the maximum of their format", true},
+    {"ND188", "saturation", "stale-scale", nullptr, "", "cuts values that its scale cannot hold", true},
+    {"ND189", "lost-update", "lost-update", nullptr, "", "leaves a state unchanged", true},
+    {"ND197", "nan", "nan-dropped", nullptr, "", "reads non-finite values and writes none", true},
+    {"ND194", "noise", "expected-rounding", nullptr, "", "and others differ by what their formats predict",
+     true},
+    {"ND195", "noise", "expected-quantization", nullptr, "",
+     "and others differ by what format and scaling predict", true},
+    {"ND196", "noise", "reduction-order", nullptr, "", "and others differ by the order of their sums", true},
+    {"ND805", "structure", "structure-differs", nullptr, "", "has no partner", true},
+    {"ND906", "mismatch", "open", nullptr, "capture the ops before it",
+     "differs from the reference; the op that made it so was not captured"},
 };
 
 }  // namespace
@@ -162,11 +179,17 @@ std::span<const rule> rules() {
   return table;
 }
 
+const rule& rule_of(std::string_view id) {
+  for (const rule& r : table)
+    if (r.id == id) return r;
+  throw std::out_of_range("no rule " + std::string(id));
+}
+
 const rule* decide(const evidence& e, std::vector<const rule*>& others) {
   const rule* first = nullptr;
   others.clear();
   for (const rule& r : table) {
-    if (!r.when(e, r)) continue;
+    if (r.when == nullptr || !r.when(e, r)) continue;
     if (first == nullptr)
       first = &r;
     else

@@ -69,7 +69,7 @@ struct rule {
   const char* id;
   const char* symptom;
   const char* cause;
-  bool (*when)(const evidence&, const rule&);
+  bool (*when)(const evidence&, const rule&);  // nullptr: stated by the walk over both runs, not by decide()
   const char* control;
   const char* message;  // a sentence about the op
   bool benign = false;
@@ -77,6 +77,9 @@ struct rule {
 
 // Most specific first.
 std::span<const rule> rules();
+
+// Throws std::out_of_range for an id that is not in the table.
+const rule& rule_of(std::string_view id);
 
 // The most specific rule that fires, nullptr when none does; `others` receives the rest.
 const rule* decide(const evidence& e, std::vector<const rule*>& others);

@@ -109,6 +109,10 @@ std::string finding_block(const analysis::finding& f, const style& s) {
   return out;
 }
 
+std::string explain_line(const analysis::finding& f, const style& s) {
+  return f.rule.empty() ? "" : labelled(s, "more", "numdiff explain " + f.rule);
+}
+
 std::string finding_line(const analysis::finding& f, std::size_t times, const style& s) {
   std::string what = f.cause.empty() || f.cause == "open" ? f.symptom : f.cause;
   if (!f.message.empty()) what += ": " + f.message;

@@ -17,6 +17,8 @@ std::string where_text(const analysis::place& p);
 
 // A block of lines: place, context, symptom, cause, evidence, control.
 std::string finding_block(const analysis::finding& f, const style& s);
+// The command that tells what its rule means.
+std::string explain_line(const analysis::finding& f, const style& s);
 // A short form for lists: place and context, then the cause; it stands for `times` findings.
 std::string finding_line(const analysis::finding& f, std::size_t times, const style& s);
 

@@ -76,7 +76,8 @@ std::string last_line(const comparison& c) {
 
 std::string text(const comparison& c, const style& s) {
   std::string out = heading(c, s);
-  if (c.first_divergence) out += '\n' + finding_block(*c.first_divergence, s);
+  if (c.first_divergence)
+    out += '\n' + finding_block(*c.first_divergence, s) + explain_line(*c.first_divergence, s);
   out += other_roots(c, s);
   out += nonfinite(c, s);
   out += information_lost(c, s);

@@ -1,28 +1,14 @@
 #include "cases/pair.hpp"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <stdexcept>
-#include <utility>
 
 #include "store/load.hpp"
 
 namespace numdiff::testing {
 
 namespace {
-
-std::size_t count_of(const std::vector<std::int64_t>& shape) {
-  std::size_t n = 1;
-  for (const std::int64_t d : shape) n *= static_cast<std::size_t>(d);
-  return n;
-}
 
 class folder {
  public:
@@ -43,102 +29,11 @@ class folder {
   std::filesystem::path path_;
 };
 
-bool record_here(const program& what, const std::string& file, std::int32_t ranks, std::int32_t rank) {
-  session_options options;
-  options.file = file.c_str();
-  options.level = level::tensors;
-  options.run_id = "case";
-  options.world_size = ranks;
-  options.rank = rank;
-  options.wait_ms = 10000;
-  options.queue_bytes = 1 << 20;
-  session s(options);
-  if (s.active()) what(s, rank);
-  const bool recorded = s.active() && session::statistics().refused == 0;
-  s.close();
-  if (session::last_error()[0] != '\0') std::fprintf(stderr, "%s\n", session::last_error());
-  return recorded && session::last_error()[0] == '\0';
-}
-
-void record(const program& what, const std::string& file, std::int32_t ranks) {
-  for (std::int32_t rank = 0; rank < ranks; ++rank) {
-    std::fflush(nullptr);
-    const pid_t child = fork();
-    if (child < 0) throw std::runtime_error("no child process");
-    if (child == 0) _exit(record_here(what, file, ranks, rank) ? 0 : 1);
-    int status = 0;
-    if (waitpid(child, &status, 0) != child || status != 0)
-      throw std::runtime_error("a run was not recorded");
-  }
-}
-
 std::string text_of(const analysis::finding& f) {
   return f.where.op + " " + f.symptom + " " + f.cause;
 }
 
 }  // namespace
-
-array::array(dtype type, std::vector<std::int64_t> shape, double value)
-    : array(type, shape, std::vector<double>(count_of(shape), value)) {}
-
-array::array(dtype type, std::vector<std::int64_t> shape, const std::vector<double>& values, cast_rule rule)
-    : type_(type),
-      width_(static_cast<std::size_t>(bytes_of(type))),
-      shape_(std::move(shape)),
-      codes_(count_of(shape_) * width_) {
-  if (values.size() != size()) throw std::runtime_error("values do not fill the shape");
-  for (std::size_t i = 0; i < values.size(); ++i) set(i, values[i], rule);
-}
-
-double array::operator[](std::size_t i) const {
-  std::uint64_t code = 0;
-  std::memcpy(&code, codes_.data() + i * width_, width_);
-  return decode(type_, code);
-}
-
-void array::set(std::size_t i, double value, cast_rule rule) {
-  const std::uint64_t code = encode(type_, value, rule);
-  std::memcpy(codes_.data() + i * width_, &code, width_);
-}
-
-array array::as(dtype type, cast_rule rule) const {
-  return array(type, shape_, values(), rule);
-}
-
-std::vector<double> array::values() const {
-  std::vector<double> list(size());
-  for (std::size_t i = 0; i < list.size(); ++i) list[i] = (*this)[i];
-  return list;
-}
-
-numdiff::view array::seen() const {
-  return numdiff::view(codes_.data(), type_, extents(shape_.data(), static_cast<int>(shape_.size())));
-}
-
-array mapped(dtype type, std::vector<std::int64_t> shape, const std::function<double(std::size_t)>& f,
-             cast_rule rule) {
-  array a(type, std::move(shape));
-  for (std::size_t i = 0; i < a.size(); ++i) a.set(i, f(i), rule);
-  return a;
-}
-
-double rounded(dtype type, double x, cast_rule rule) {
-  return decode(type, encode(type, x, rule));
-}
-
-std::vector<double> normal(std::size_t count, std::uint64_t seed, double deviation, double mean) {
-  std::uint64_t state = seed * 0x9e3779b97f4a7c15U + 1;
-  const auto uniform = [&] {
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    return (static_cast<double>(state >> 11U) + 0.5) * 0x1p-53;
-  };
-  std::vector<double> list(count);
-  for (double& x : list) {
-    const double radius = std::sqrt(-2 * std::log(uniform()));
-    x = mean + deviation * radius * std::cos(6.283185307179586 * uniform());
-  }
-  return list;
-}
 
 analysis::comparison compared(const program& reference, const program& test, std::int32_t reference_ranks,
                               std::int32_t test_ranks) {

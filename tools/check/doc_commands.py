@@ -58,6 +58,33 @@ def steps(lines):
     return found
 
 
+def run_console(page, name, folder, environment):
+    """Runs the console blocks of a page in a folder: (commands run, commands that went wrong)."""
+    failed = ran = 0
+    for language, start, lines in blocks(page.read_text()):
+        if language != "console":
+            continue
+        count, wrong = run_block(f"{name}:{start}", lines, folder, environment)
+        ran, failed = ran + count, failed + wrong
+    return ran, failed
+
+
+def run_block(where, lines, folder, environment):
+    """Runs the commands of one console block: (commands run, commands that went wrong)."""
+    failed = ran = 0
+    for command, code, expected in steps(lines):
+        ran += 1
+        run = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, timeout=600)
+        if run.returncode != code:
+            print(f"{where}: `{command}` exits {run.returncode}, the page says {code}:\n{run.stdout}")
+            failed += 1
+        elif expected and not matches(expected, run.stdout.splitlines()):
+            print(f"{where}: `{command}` prints\n{run.stdout}instead of\n" + "\n".join(expected))
+            failed += 1
+    return ran, failed
+
+
 def main():
     root, build, compiler, page = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4]
     environment = dict(os.environ, PATH=f"{build}/bin:{os.environ['PATH']}", COLUMNS="100", NO_COLOR="1",
@@ -83,21 +110,13 @@ def main():
                     failed += 1
             if language != "console":
                 continue
-            for command, code, expected in steps(lines):
-                if re.match(r"(sudo )?\./tools/", command):
-                    if not os.access(root / command.split("./", 1)[1].split()[0], os.X_OK):
-                        print(f"{where}: no such command: {command}")
-                        failed += 1
-                    continue
-                ran += 1
-                run = subprocess.run(["bash", "-c", command], cwd=scratch, env=environment, stdout=subprocess.PIPE,
-                                     stderr=subprocess.STDOUT, text=True, timeout=600)
-                if run.returncode != code:
-                    print(f"{where}: `{command}` exits {run.returncode}, the page says {code}:\n{run.stdout}")
+            tools = [line for line in lines if re.match(r"\$ (sudo )?\./tools/", line)]
+            for line in tools:
+                if not os.access(root / line.split("./", 1)[1].split()[0], os.X_OK):
+                    print(f"{where}: no such command: {line}")
                     failed += 1
-                elif expected and not matches(expected, run.stdout.splitlines()):
-                    print(f"{where}: `{command}` prints\n{run.stdout}instead of\n" + "\n".join(expected))
-                    failed += 1
+            count, wrong = run_block(where, [line for line in lines if line not in tools], scratch, environment)
+            ran, failed = ran + count, failed + wrong
     print(f"{page}: {ran} command(s) and example(s) run, {failed} wrong")
     return 1 if failed else 0
 

@@ -20,6 +20,7 @@ constexpr const char* compare_examples = R"(Examples:
   numdiff --strict --fail-on nonfinite run_a.h5 run_b.h5
   numdiff show run_a.h5                           what is in a run?
   numdiff show run_a.h5 attn.scores.0.forward/output.y
+  numdiff explain ND401                           what does a rule of a report mean?
 
 Exit status: 0 the runs agree, 1 they differ, 2 trouble (usage, a file that cannot
 be read), 3 what was compared agrees, but not everything was compared.
@@ -39,11 +40,17 @@ constexpr const char* views_examples = R"(Examples:
   numdiff views run_a.h5                           writes run_a.views.h5
   h5dump -n run_a.views.h5)";
 
+constexpr const char* explain_examples = R"(Examples:
+  numdiff explain                                  all rules, one line each
+  numdiff explain ND401                            what a report's rule means
+  numdiff explain truncating-cast                  every rule that names this cause)";
+
 // Names the commands in the usage line of the program itself.
 struct formatter : CLI::Formatter {
   std::string make_usage(const CLI::App* app, std::string name) const override {
     if (app->get_parent() != nullptr) return CLI::Formatter::make_usage(app, name);
-    return "Usage: numdiff [OPTIONS] REFERENCE TEST\n       numdiff show|repair|views [OPTIONS] RUN\n\n";
+    return "Usage: numdiff [OPTIONS] REFERENCE TEST\n       numdiff show|repair|views [OPTIONS] RUN\n"
+           "       numdiff explain [RULE|CAUSE]\n\n";
   }
 };
 
@@ -60,6 +67,8 @@ std::string tidy(std::string help) {
   replace_all("tensor TENSOR", "TENSOR       ");
   replace_all("] run [tensor]", "] RUN [TENSOR]");
   replace_all("] run\n", "] RUN\n");
+  replace_all("rule RULE|CAUSE", "RULE|CAUSE     ");
+  replace_all("] [rule]", "] [RULE|CAUSE]");
   replace_all("\n\n\n", "\n\n");
   return help;
 }
@@ -124,6 +133,7 @@ void finish(arguments& args, const raw_options& raw) {
   args.json = !raw.json.empty();
   if (raw.json != "-") args.json_file = raw.json;
   args.fail_on_nonfinite = raw.fail_on == "nonfinite";
+  if (args.command == command::explain) return;
   if (args.command != command::compare) {
     args.files = {raw.run};
   } else {
@@ -175,6 +185,11 @@ arguments parse(int argc, const char* const* argv) {
   views->footer(views_examples);
   views->add_option("run", raw.run, "run file")->type_name("RUN")->required();
   views->callback([&] { args.command = command::views; });
+
+  CLI::App* explain = app.add_subcommand("explain", "say what a rule or cause of a report means");
+  explain->footer(explain_examples);
+  explain->add_option("rule", args.rule, "id of a rule, or name of a cause")->type_name("RULE|CAUSE");
+  explain->callback([&] { args.command = command::explain; });
 
   try {
     app.parse(argc, argv);

@@ -9,13 +9,14 @@
 
 namespace numdiff::program {
 
-enum class command { compare, show, repair, views, help, version };
+enum class command { compare, show, repair, views, explain, help, version };
 enum class colour { automatic, always, never };
 
 struct arguments {
   program::command command = command::compare;
   std::vector<std::string> files;
   std::string tensor;  // show: path or name of tensors, "" none
+  std::string rule;    // explain: id of a rule or name of a cause, "" all
   model::selection select;
   bool json = false;
   std::string json_file;  // "" standard output

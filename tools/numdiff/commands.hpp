@@ -9,5 +9,6 @@ exit_code compare(const arguments& args);
 exit_code show(const arguments& args);
 exit_code repair(const arguments& args);
 exit_code views(const arguments& args);
+exit_code explain(const arguments& args);
 
 }  // namespace numdiff::program

@@ -16,6 +16,7 @@ exit_code run(const arguments& args) {
     case command::show: return show(args);
     case command::repair: return repair(args);
     case command::views: return views(args);
+    case command::explain: return explain(args);
     case command::help:
     case command::version: write_standard_output(args.text); break;
   }

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Every rule has a page with the fixed headings and a reproduction, and nothing else has.
+
+Usage: complete.py ROOT BUILD
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+HEADINGS = ["Symptom", "Mechanism", "Evidence", "What could fool it", "Smallest control", "Reproduction"]
+# Rules whose page and reproduction are still to be written; a rule that has both must not stand here.
+MISSING = set("""
+ND101 ND102 ND104 ND105 ND106 ND107 ND108 ND109 ND112 ND188 ND189 ND190 ND191 ND192 ND193 ND194 ND195 ND196 ND197 ND198 ND199
+ND201 ND202
+ND301 ND302 ND303 ND304 ND305 ND306 ND307 ND308 ND309 ND310
+ND402 ND403 ND404 ND405 ND406 ND407 ND408 ND409 ND410 ND411 ND412 ND413 ND414 ND415
+ND501 ND502 ND503 ND504 ND505 ND506 ND507
+ND601 ND602 ND603 ND604 ND605 ND606 ND607 ND608 ND609 ND610
+ND701 ND702
+ND801 ND802 ND803 ND804 ND805
+ND901 ND902 ND903 ND904 ND905 ND906
+""".split())
+
+
+def output(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def main():
+    root, build = pathlib.Path(sys.argv[1]), sys.argv[2]
+    causes = {line.split()[0]: line.split()[2] for line in output(f"{build}/bin/numdiff", "explain").splitlines()[1:]}
+    reproduced = {line.split()[0] for line in output(f"{build}/bin/reproduce").splitlines()[1:]}
+    pages = {page.stem: page.read_text() for page in (root / "docs/rules").glob("*.md")}
+    faults = []
+    for rule in sorted(set(causes) | reproduced | set(pages) | MISSING):
+        if rule not in causes:
+            faults.append(f"{rule}: is no rule")
+            continue
+        if rule in MISSING:
+            if rule in pages and rule in reproduced:
+                faults.append(f"{rule}: has a page and a reproduction, take it off the list of missing ones")
+            continue
+        if rule not in reproduced:
+            faults.append(f"{rule}: has no reproduction in samples/rules")
+        if rule not in pages:
+            faults.append(f"{rule}: has no page in docs/rules")
+            continue
+        text = pages[rule]
+        if text.splitlines()[0] != f"# {rule}: {causes[rule]}":
+            faults.append(f"docs/rules/{rule}.md: begins with '{text.splitlines()[0]}', not '# {rule}: {causes[rule]}'")
+        if re.findall(r"^## (.*)$", text, re.M) != HEADINGS:
+            faults.append(f"docs/rules/{rule}.md: its headings are not {', '.join(HEADINGS)}")
+        if output(f"{build}/bin/numdiff", "explain", rule) != text:
+            faults.append(f"{rule}: numdiff explain does not print docs/rules/{rule}.md")
+    for fault in faults:
+        print(fault)
+    print(f"{len(causes)} rules, {len(pages)} pages, {len(reproduced)} reproductions: {len(faults)} fault(s)")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
