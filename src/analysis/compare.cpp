@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/comparer.hpp"
+#include "analysis/speed.hpp"
 
 namespace numdiff::analysis {
 
@@ -23,21 +24,6 @@ void keep_worst(std::vector<table_row>& rows, std::size_t limit) {
   const auto worse = [](const table_row& a, const table_row& b) { return badness(a) > badness(b); };
   std::ranges::stable_sort(rows, worse);
   if (rows.size() > limit) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(limit), rows.end());
-}
-
-// What the walk itself says of a place.
-finding stated(std::string_view id, place where, std::uint64_t order) {
-  const rule& r = rule_of(id);
-  finding f;
-  f.where = std::move(where);
-  f.rule = r.id;
-  f.symptom = r.symptom;
-  f.cause = r.cause;
-  f.message = r.message;
-  f.control = r.control;
-  f.benign = r.benign;
-  f.order = order;
-  return f;
 }
 
 run_summary summary_of(const run_index& index) {
@@ -73,7 +59,8 @@ comparison comparer::run() {
   }
   open_.assign(test_.index.captures().size(), false);
   std::uint64_t order = 0;
-  for (const op_pair& pair : align(reference_.index, test_.index)) {
+  const std::vector<op_pair> pairs = align(reference_.index, test_.index);
+  for (const op_pair& pair : pairs) {
     judge(pair, order++);
     if ((pair.fate == fate::ambiguous || pair.fate == fate::only_there) && pair.selected) {
       const judged_run& run = pair.test >= 0 ? test_ : reference_;
@@ -84,6 +71,7 @@ comparison comparer::run() {
       result_.findings.push_back(std::move(f));
     }
   }
+  std::ranges::move(slow_products(reference_, test_, pairs), std::back_inserter(result_.findings));
   compare_manifests();
   summarise();
   return std::move(result_);
@@ -170,13 +158,13 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
       row.limit = e.local->limit;
     }
     row.reason = x.reason;
-    result_.worst.push_back(std::move(row));
+    result_.worst.push_back(row);
     if (result_.worst.size() > 8 * how_.worst_rows + 64) keep_worst(result_.worst, how_.worst_rows);
 
     if (x.verdict == verdict::beyond) {
       const bool told = std::ranges::any_of(result_.findings, [&](const finding& g) { return !g.benign; });
       if (!told && !first_beyond_) {
-        finding f = stated("ND906", run.index.place_of(c), order);
+        finding f = stated("ND906", row.where, order);
         if (e.own->nonfinite() > 0) f.symptom = e.own->nan > 0 ? "nan" : "inf";
         f.evidence = numbers_of(e);
         f.is_root = true;
@@ -235,7 +223,7 @@ void comparer::summarise() {
     if (!run.index.run().missing.empty()) {
       std::string ranks;
       for (const std::int32_t r : run.index.run().missing)
-        ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
+        ranks.append(ranks.empty() ? "" : ", ").append(std::to_string(r));
       because.push_back("no file of rank " + ranks + " of " + name);
     }
     for (const std::string& w : run.index.run().warnings) result_.warnings.push_back(w);

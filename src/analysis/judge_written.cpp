@@ -46,8 +46,8 @@ void comparer::judge_scalar(item& x) {
     x.apart.worst_absolute = std::abs(t - r);
     x.apart.relative_l2 = r == 0 ? HUGE_VAL : std::abs(t - r) / std::abs(r);
   }
-  // Known factors, counts per rank and the number of updates may differ between honest runs.
-  const bool factor = name == "factor" || name == "count" || name == "loss_scale" ||
+  // Known factors, counts per rank, times and the number of updates may differ between honest runs.
+  const bool factor = name == "factor" || name == "count" || name == "loss_scale" || name == "seconds" ||
                       (name == "update" && (reference_.index.skips() || test_.index.skips()));
   x.verdict = factor ? verdict::within : verdict::beyond;
 }

@@ -169,6 +169,15 @@ constexpr rule table[] = {
      "and others differ by what format and scaling predict", true},
     {"ND196", "noise", "reduction-order", nullptr, "", "and others differ by the order of their sums", true},
     {"ND805", "structure", "structure-differs", nullptr, "", "has no partner", true},
+    {"ND851", "slow", "cast-overhead", nullptr, "fuse the casts into the ops before, or cast weights once",
+     "gains less from its format than the casts for it take", true},
+    {"ND852", "slow", "shape-unfit", nullptr, "pad the product's sizes to whole 16 bytes and time it again",
+     "has rows that are no multiple of what tensor cores read", true},
+    {"ND853", "slow", "launch-bound", nullptr, "time the same product with all sizes eight times as large",
+     "is over before its launch pays", true},
+    {"ND854", "slow", "open", nullptr,
+     "look up which kernel ran, and compare its rate with the device's roof",
+     "is no faster in the narrower format", true},
     {"ND906", "mismatch", "open", nullptr, "capture the ops before it",
      "differs from the reference; the op that made it so was not captured"},
 };
@@ -183,6 +192,20 @@ const rule& rule_of(std::string_view id) {
   for (const rule& r : table)
     if (r.id == id) return r;
   throw std::out_of_range("no rule " + std::string(id));
+}
+
+finding stated(std::string_view id, place where, std::uint64_t order) {
+  const rule& r = rule_of(id);
+  finding f;
+  f.where = std::move(where);
+  f.rule = r.id;
+  f.symptom = r.symptom;
+  f.cause = r.cause;
+  f.message = r.message;
+  f.control = r.control;
+  f.benign = r.benign;
+  f.order = order;
+  return f;
 }
 
 const rule* decide(const evidence& e, std::vector<const rule*>& others) {

@@ -81,6 +81,9 @@ std::span<const rule> rules();
 // Throws std::out_of_range for an id that is not in the table.
 const rule& rule_of(std::string_view id);
 
+// A finding of a rule that the walk states, without evidence yet.
+finding stated(std::string_view id, place where, std::uint64_t order);
+
 // The most specific rule that fires, nullptr when none does; `others` receives the rest.
 const rule* decide(const evidence& e, std::vector<const rule*>& others);
 

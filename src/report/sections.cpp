@@ -157,7 +157,7 @@ std::string structure(const comparison& c, const style& s) {
 std::string explained(const comparison& c, const style& s) {
   std::map<std::string, std::uint64_t> causes;
   for (const finding& f : c.findings) {
-    if (!f.benign) continue;
+    if (!f.benign || f.symptom == "slow") continue;
     // One finding may stand for many captures.
     const auto stands_for = std::find_if(f.evidence.begin(), f.evidence.end(),
                                          [](const auto& item) { return item.first == "captures"; });
@@ -175,6 +175,24 @@ std::string explained(const comparison& c, const style& s) {
                                meaning.empty() ? "" : " (" + meaning + ")"));
   }
   return out + residue(s, order.size(), "causes");
+}
+
+std::string speed(const comparison& c, const style& s) {
+  std::vector<const finding*> slow;
+  for (const finding& f : c.findings)
+    if (f.symptom == "slow") slow.push_back(&f);
+  if (slow.empty()) return {};
+  std::string out = title(s, "Lower precision without speed");
+  for (std::size_t i = 0; i < slow.size() && i < s.top; ++i) {
+    std::map<std::string_view, double> of(slow[i]->evidence.begin(), slow[i]->evidence.end());
+    const auto us = [&](const char* name) { return rounded(of[name] * 1e6); };
+    out += finding_line(*slow[i], 1, s) +
+           wrapped(s, "      ", 6,
+                   fmt::format("{} us, of which casts {} us ({}); {} us in the other run", us("seconds"),
+                               us("seconds_casts"), rounded(100 * of["share_of_casts"]) + " %",
+                               us("seconds_other_run")));
+  }
+  return out + residue(s, slow.size(), "");
 }
 
 std::string totals(const comparison& c, const style& s) {

@@ -84,6 +84,7 @@ std::string text(const comparison& c, const style& s) {
   out += worst_ops(c, s);
   out += structure(c, s);
   out += explained(c, s);
+  out += speed(c, s);
   out += totals(c, s);
   out += manifest(c, s);
   out += notes(c, s);

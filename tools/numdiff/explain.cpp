@@ -71,8 +71,8 @@ std::size_t steps_between(std::string_view a, std::string_view b) {
     if (++count > 3) break;
     names += (names.empty() ? "" : ", ") + known;
   }
-  throw usage_error(fmt::format("usage: no rule or cause '{}', nearest are {}: numdiff explain lists them",
-                                name, names));
+  throw usage_error(
+      fmt::format("usage: no rule or cause '{}', nearest are {}: numdiff explain lists them", name, names));
 }
 
 }  // namespace
