@@ -22,9 +22,9 @@ void write(const reproduction& r, const std::string& folder) {
     version which;
     const char* name;
   };
-  for (const part p : {part{version::reference, "reference"}, part{version::test, "test"},
-                       part{version::near_miss, "near_miss"},
-                       part{version::near_miss_reference, "near_miss_reference"}}) {
+  for (const part p :
+       {part{version::reference, "reference"}, part{version::test, "test"},
+        part{version::near_miss, "near_miss"}, part{version::near_miss_reference, "near_miss_reference"}}) {
     const bool is_reference = p.which == version::reference || p.which == version::near_miss_reference;
     if (p.which == version::near_miss_reference && !r.expected.own_reference) continue;
     const std::int32_t own = is_reference ? r.expected.reference_ranks : 0;

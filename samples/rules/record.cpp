@@ -23,8 +23,7 @@ bool record_here(const program& what, const std::string& file, std::int32_t rank
   if (s.active()) what(s, rank);
   const bool recorded = s.active() && numdiff::session::statistics().refused == 0;
   s.close();
-  if (numdiff::session::last_error()[0] != '\0')
-    std::fprintf(stderr, "%s\n", numdiff::session::last_error());
+  if (numdiff::session::last_error()[0] != '\0') std::fprintf(stderr, "%s\n", numdiff::session::last_error());
   return recorded && numdiff::session::last_error()[0] == '\0';
 }
 

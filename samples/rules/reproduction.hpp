@@ -14,7 +14,7 @@ enum class version { reference, test, near_miss, near_miss_reference };
 
 // What numdiff says when `test` and `near_miss` are compared with `reference`.
 struct expectation {
-  const char* near_miss = "agree";          // or the rule of its first divergence, or "incomplete"
+  const char* near_miss = "agree";            // or the rule of its first divergence, or "incomplete"
   const char* found_in = "first_divergence";  // member of the JSON report where the rule stands
   std::int32_t ranks = 1;
   std::int32_t reference_ranks = 0;  // 0: as many as the others

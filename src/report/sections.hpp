@@ -16,7 +16,7 @@ std::string worst_ops(const analysis::comparison& c, const style& s);
 std::string structure(const analysis::comparison& c, const style& s);
 std::string explained(const analysis::comparison& c, const style& s);  // benign findings, by cause
 std::string speed(const analysis::comparison& c, const style& s);
-std::string totals(const analysis::comparison& c, const style& s);     // always there
+std::string totals(const analysis::comparison& c, const style& s);  // always there
 std::string manifest(const analysis::comparison& c, const style& s);
 std::string notes(const analysis::comparison& c, const style& s);  // footnotes
 
