@@ -10,10 +10,11 @@ namespace reproduce {
 
 namespace {
 
-bool record_here(const program& what, const std::string& file, std::int32_t ranks, std::int32_t rank) {
+bool record_here(const program& what, const std::string& file, std::int32_t ranks, std::int32_t rank,
+                 numdiff::level level) {
   numdiff::session_options options;
   options.file = file.c_str();
-  options.level = numdiff::level::tensors;
+  options.level = level;
   options.run_id = "reproduction";
   options.world_size = ranks;
   options.rank = rank;
@@ -29,12 +30,12 @@ bool record_here(const program& what, const std::string& file, std::int32_t rank
 
 }  // namespace
 
-void record(const program& what, const std::string& file, std::int32_t ranks) {
+void record(const program& what, const std::string& file, std::int32_t ranks, numdiff::level level) {
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
     std::fflush(nullptr);
     const pid_t child = fork();
     if (child < 0) throw std::runtime_error("no child process");
-    if (child == 0) _exit(record_here(what, file, ranks, rank) ? 0 : 1);
+    if (child == 0) _exit(record_here(what, file, ranks, rank, level) ? 0 : 1);
     int status = 0;
     if (waitpid(child, &status, 0) != child || status != 0)
       throw std::runtime_error(file + ": was not recorded");

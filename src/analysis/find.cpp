@@ -56,6 +56,8 @@ void comparer::find(std::vector<item>& items, const op_pair& pair, const local_r
       if (run.index.run().world_size == 1) found.where.ranks.clear();
       found.rule = fired->id;
       found.symptom = fired->symptom;
+      if (found.symptom == "nan" && c->written && e.own->nan == 0 && e.own->nonfinite() > 0)
+        found.symptom = "inf";
       found.cause = fired->cause;
       found.control = fired->control;
       found.evidence = numbers_of(e);

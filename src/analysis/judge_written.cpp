@@ -6,6 +6,7 @@
 #include "analysis/inherit.hpp"
 #include "analysis/lookup.hpp"
 #include "analysis/nonfinite.hpp"
+#include "numdiff/format.hpp"
 
 namespace numdiff::analysis {
 
@@ -13,6 +14,22 @@ namespace {
 
 bool is_beyond(const local_judgement* j) {
   return j != nullptr && j->worst.v == verdict::beyond;
+}
+
+// Whether a cast made zero of ten times as many values as of normal ones whose amax, at 4 sigma, is the
+// format's maximum (and of more than 1 %): then a small group may be lost, which weighs nothing in a
+// distance.
+bool flushes(std::string_view kind, const merged_capture& written, const std::vector<item>& all) {
+  const format f = format_of(written.type);
+  if (kind != "cast" || !f.is_float()) return false;
+  const double density = std::sqrt(2 / 3.14159265358979324);  // of |x| / sigma at 0
+  const double of_normal = density * 4 * (f.min_subnormal() / 2) / f.max_finite();
+  for (const item& in : all) {
+    if (in.any().written || in.any().role == role::scalar || !in.test_merged) continue;
+    const auto flushed = static_cast<double>(written.zero - in.test_merged->zero);
+    return flushed > std::max(0.01, 10 * of_normal) * static_cast<double>(written.count);
+  }
+  return false;
 }
 
 }  // namespace
@@ -167,6 +184,8 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   if (x.apart.relative_l2 > x.limit) {
     x.verdict = verdict::beyond;
     x.reason = "farther apart than inputs and formats explain";
+  } else if (flushes(kind, t, all)) {
+    x.reason = "a cast made many values zero, which weigh nothing in a distance";
   } else if (!unequal && x.apart.relative_l2 <= 2 * noise) {
     x.verdict = verdict::within;
   }

@@ -29,6 +29,10 @@ double told(const evidence& e, std::string_view name) {
   return at == e.local->evidence.end() ? 0 : at->second;
 }
 
+bool made_infinity(const evidence& e) {
+  return e.nonfinite_created && e.own->positive_infinity + e.own->negative_infinity > 0;
+}
+
 }  // namespace
 
 // Replay tried this cause on the stored numbers, and it explains them.
@@ -78,15 +82,20 @@ bool masked_row(const evidence& e, const rule& r) {
 }
 bool scores(const evidence& e, const rule& r) {
   if (hinted_beyond(e, r)) return true;
-  return e.kind == "matmul" && e.feeds_softmax && e.nonfinite_created &&
-         e.own->positive_infinity + e.own->negative_infinity > 0;
+  return e.kind == "matmul" && e.feeds_softmax && made_infinity(e);
 }
 bool cast_overflowed(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) || (e.nonfinite_created && e.cast_overflowing > 0);
 }
+// Finite addends, or a mean of them, leave the range only in their sum; where an op adds products or squares,
+// only its replay can tell which of the two overflowed.
+bool sum_overflowed(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || (made_infinity(e) && (e.kind == "sum" || e.kind == "mean"));
+}
 bool op_overflowed(const evidence& e, const rule& r) {
-  if (hinted_beyond(e, r)) return true;
-  return e.nonfinite_created && e.own->positive_infinity + e.own->negative_infinity > 0;
+  constexpr std::string_view adding[] = {"sum",      "mean",       "variance",  "sum_of_squares", "matmul",
+                                         "rms_norm", "layer_norm", "attention", "convolution"};
+  return hinted_beyond(e, r) || (made_infinity(e) && std::ranges::find(adding, e.kind) == std::end(adding));
 }
 bool made_nan(const evidence& e, const rule&) {
   return e.nonfinite_created;

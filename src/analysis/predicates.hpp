@@ -18,6 +18,7 @@ bool other_scale(const evidence& e, const rule& r);
 bool masked_row(const evidence& e, const rule& r);
 bool scores(const evidence& e, const rule& r);
 bool cast_overflowed(const evidence& e, const rule& r);
+bool sum_overflowed(const evidence& e, const rule& r);
 bool op_overflowed(const evidence& e, const rule& r);
 bool made_nan(const evidence& e, const rule& r);
 bool unscaled_gradients(const evidence& e, const rule& r);

@@ -34,7 +34,7 @@ constexpr rule table[] = {
      "falls below the range of the wire"},
     {"ND112", "saturation", "accumulator-overflow", in_range, "accumulate in a wider format",
      "saturates its accumulator"},
-    {"ND102", "overflow", "accumulator-overflow", hinted_beyond, "accumulate in a wider format",
+    {"ND102", "overflow", "accumulator-overflow", sum_overflowed, "accumulate in a wider format",
      "overflowed its accumulator"},
     {"ND103", "overflow", "cast-overflow", cast_overflowed,
      "scale before the cast, or cast to a wider format", "cast values beyond the range of the format"},

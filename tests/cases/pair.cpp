@@ -1,6 +1,10 @@
 #include "cases/pair.hpp"
 
+#include <doctest/doctest.h>
+
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <stdexcept>
 
@@ -33,18 +37,56 @@ std::string text_of(const analysis::finding& f) {
   return f.where.op + " " + f.symptom + " " + f.cause;
 }
 
-}  // namespace
-
-analysis::comparison compared(const program& reference, const program& test, std::int32_t reference_ranks,
-                              std::int32_t test_ranks) {
+analysis::comparison compared_at(level l, const program& reference, const program& test,
+                                 std::int32_t reference_ranks, std::int32_t test_ranks) {
   const folder here;
-  record(reference, here / "reference.h5", reference_ranks);
-  record(test, here / "test.h5", test_ranks);
+  record(reference, here / "reference.h5", reference_ranks, l);
+  record(test, here / "test.h5", test_ranks, l);
   store::load_options own;
   own.isolate = false;
   const model::run a = store::load_run(here / "reference.h5", own),
                    b = store::load_run(here / "test.h5", own);
   return analysis::compare(a, b);
+}
+
+// With less recorded: the same answer, or a cause that stays open at the same op, or captures that are
+// undecided; never another cause, and nothing where nothing is wrong.
+void check_sketch(const analysis::comparison& full, const analysis::comparison& sketch) {
+  INFO("level sketch: " << told(sketch));
+  if (!sketch.first_divergence) {
+    const analysis::totals& t = sketch.totals;
+    const std::uint64_t open = t.undecided + t.not_comparable + t.reference.auxiliary_undecided +
+                               t.test.auxiliary_undecided + t.reference.only_there + t.test.only_there;
+    CHECK((!full.first_divergence || open > 0));
+    return;
+  }
+  REQUIRE(full.first_divergence);
+  CHECK(sketch.first_divergence->where.op == full.first_divergence->where.op);
+  const std::string& cause = sketch.first_divergence->cause;
+  CHECK((cause == full.first_divergence->cause || cause == "open"));
+}
+
+// One line for tests/measure/cases.sh.
+void note(const analysis::comparison& full, const analysis::comparison& sketch) {
+  const char* path = std::getenv("NUMDIFF_CASES_TABLE");
+  if (path == nullptr) return;
+  const doctest::TestCaseData& test = *doctest::getContextOptions()->currentTest;
+  std::ofstream(path, std::ios::app) << std::filesystem::path(test.m_file.c_str()).stem().string() << '|'
+                                     << test.m_name << '|' << first(full) << '|' << nonfinite(full) << '|'
+                                     << lost(full) << '|' << analysis::name_of(full.verdict) << '|'
+                                     << first(sketch) << '|' << sketch.totals.undecided << '\n';
+}
+
+}  // namespace
+
+analysis::comparison compared(const program& reference, const program& test, std::int32_t reference_ranks,
+                              std::int32_t test_ranks) {
+  const auto at = [&](level l) { return compared_at(l, reference, test, reference_ranks, test_ranks); };
+  analysis::comparison full = at(level::tensors);
+  const analysis::comparison sketch = at(level::sketch);
+  check_sketch(full, sketch);
+  note(full, sketch);
+  return full;
 }
 
 std::string first(const analysis::comparison& c) {
