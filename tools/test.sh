@@ -46,13 +46,13 @@ for stage in "${stages[@]}"; do
       run_tests clang -L "unit|checks" -LE "slow"
       ;;
     sanitize)
-      configure sanitize -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 \
+      configure sanitize -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
         -DNUMDIFF_CUDA=OFF -DNUMDIFF_SANITIZE=address,undefined -DNUMDIFF_BUILD_SAMPLES=OFF
       build sanitize tests/{model,values,capture,store,analysis,report}/all
       run_tests sanitize -L unit -LE "slow|nosanitize"
       ;;
     thread)
-      configure thread -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 \
+      configure thread -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
         -DNUMDIFF_CUDA=OFF -DNUMDIFF_SANITIZE=thread -DNUMDIFF_BUILD_SAMPLES=OFF
       build thread tests/capture/all
       run_tests thread -L tsan -LE "nosanitize"

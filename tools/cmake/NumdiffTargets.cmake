@@ -8,7 +8,8 @@ target_compile_options(numdiff_dev INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-psabi -Wno-restrict>)  # gcc 12 warns inside std::string (its bug 105329)
 if(NUMDIFF_SANITIZE)
   target_compile_options(numdiff_dev INTERFACE
-    -fsanitize=${NUMDIFF_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -fsanitize=${NUMDIFF_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # gcc's manual: sanitizers make it warn in vain
   target_link_options(numdiff_dev INTERFACE -fsanitize=${NUMDIFF_SANITIZE})
 endif()
 

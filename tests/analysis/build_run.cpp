@@ -1,0 +1,88 @@
+#include "analysis/build_run.hpp"
+
+#include "numdiff/detail/runtime/observe_input.hpp"
+
+namespace numdiff::detail {
+
+bool observe_for_test(const observe_input& in, observation& out) noexcept;  // observe_under_test.cpp
+
+}  // namespace numdiff::detail
+
+namespace numdiff::testing {
+
+namespace {
+
+std::string placement_text(const held& what, const std::vector<std::int64_t>& shape) {
+  std::string json = "{\"mesh\":" + what.mesh + ",\"global\":[";
+  const auto& global = what.global.empty() ? shape : what.global;
+  for (std::size_t d = 0; d < global.size(); ++d) json += (d ? "," : "") + std::to_string(global[d]);
+  json += "],\"box\":[";
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const std::int64_t begin = what.begin.empty() ? 0 : what.begin[d];
+    json += std::string(d ? "," : "") + "[" + std::to_string(begin) + "," + std::to_string(begin + shape[d]) +
+            "]";
+  }
+  return json + "]}";
+}
+
+}  // namespace
+
+model::capture_row& rank_builder::capture(role r, const std::string& name, const held& what) {
+  std::vector<std::int64_t> shape = what.shape;
+  if (shape.empty() && what.values.size() != 1) shape = {static_cast<std::int64_t>(what.values.size())};
+  std::vector<std::byte> codes(what.values.size() * bytes_of(what.type));
+  cast_rule rule;
+  rule.round = what.mode;
+  encode(what.type, what.values.data(), codes.data(), what.values.size(), rule);
+  detail::observe_input in;
+  in.tensor.data = codes.data();
+  in.tensor.type = what.type;
+  in.tensor.rank = static_cast<std::uint32_t>(shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    in.tensor.extent[d] = shape[d];
+    in.tensor.stride[d] = stride;
+    stride *= shape[d];
+  }
+  if (!what.global.empty()) {
+    in.map.is = detail::global_map::kind::box;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      in.map.begin[d] = what.begin[d];
+      in.map.global_extent[d] = what.global[d];
+    }
+  }
+  in.level = level_;
+  detail::observation seen;
+  seen.row = {};
+  detail::observe_for_test(in, seen);
+  model::capture_row row = seen.row;
+  row.seq = ++seq_;
+  row.op = outside_ || data_.ops.empty() ? 0 : data_.ops.back().seq;
+  row.name = text(name);
+  row.role = static_cast<std::uint16_t>(r);
+  row.dtype = static_cast<std::uint16_t>(what.type);
+  row.level = static_cast<std::uint16_t>(level_);
+  row.pending_factor = what.pending_factor;
+  row.payload = row.scale_payload = row.zero_point_payload = row.index_payload = -1;
+  row.sketch = row.histogram = -1;
+  if (seen.has_sketch) {
+    row.sketch = static_cast<std::int64_t>(data_.sketches.size());
+    auto& sketch = data_.sketches.emplace_back();
+    std::copy(std::begin(seen.sketch), std::end(seen.sketch), sketch.begin());
+  }
+  if (seen.has_values) row.payload = payload_->add(what.type, seen.values);
+  model::shape_row extents{};
+  extents.rank = in.tensor.rank;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    extents.extent[d] = in.tensor.extent[d];
+    extents.stride[d] = in.tensor.stride[d];
+  }
+  row.shape = static_cast<std::uint32_t>(data_.shapes.size());
+  data_.shapes.push_back(extents);
+  if (!what.mesh.empty()) row.placement = text(placement_text(what, shape));
+  data_.captures.push_back(row);
+  outside_ = false;
+  return data_.captures.back();
+}
+
+}  // namespace numdiff::testing
