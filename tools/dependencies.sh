@@ -3,7 +3,7 @@
 # Asks for root only when something is missing.
 set -eu
 
-packages="g++ cmake ninja-build pkg-config libhdf5-dev libboost-dev libeigen3-dev libcli11-dev libfmt-dev
+packages="g++ cmake ninja-build pkg-config libhdf5-dev libzip-dev zlib1g-dev libboost-dev libeigen3-dev libcli11-dev libfmt-dev
 nlohmann-json3-dev libopenmpi-dev openmpi-bin"
 if [ "${1:-}" = "--tests" ]; then
   packages="$packages doctest-dev clang clang-format clang-tidy libclang-rt-14-dev git binutils python3 python3-h5py

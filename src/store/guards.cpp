@@ -52,6 +52,17 @@ void require_hard_link(hid_t file, const std::string& name, const h5::place& at)
 
 }  // namespace
 
+h5::handle reading_access(const h5::place& at) {
+  h5::handle access = h5::own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, at, "open");
+  h5::check(H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG), at, "open");
+#if H5_VERSION_GE(1, 10, 7)
+  h5::check(H5Pset_file_locking(access.get(), false, true), at, "open");
+#endif
+  // HDF5 sleeps twice as long after each failed checksum, from 1 ns; its default of 100 tries never ends.
+  h5::check(H5Pset_metadata_read_attempts(access.get(), metadata_tries), at, "open");
+  return access;
+}
+
 guarded_file open_guarded(const std::string& path) {
   if (const std::string problem = h5::library_problem(); !problem.empty())
     throw error(path, "", "open", "cannot be read: " + problem);
@@ -65,13 +76,7 @@ guarded_file open_guarded(const std::string& path) {
   if (writing && (head.flags & flag_swmr) == 0)
     refuse(at, "was cut before it could be read; its birth did not end");
 
-  const h5::handle access = h5::own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, at, "open");
-  h5::check(H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG), at, "open");
-#if H5_VERSION_GE(1, 10, 7)
-  h5::check(H5Pset_file_locking(access.get(), false, true), at, "open");
-#endif
-  // HDF5 sleeps twice as long after each failed checksum, from 1 ns; its default of 100 tries never ends.
-  h5::check(H5Pset_metadata_read_attempts(access.get(), metadata_tries), at, "open");
+  const h5::handle access = reading_access(at);
   guarded_file file;
   file.bytes = facts.bytes;
   file.in_writing = writing;

@@ -24,6 +24,9 @@ class no_plugins {
   unsigned before_ = 0;
 };
 
+// How files are opened for reading: strong close, no locks, few tries.
+h5::handle reading_access(const h5::place& at);
+
 struct guarded_file {
   h5::handle id;
   std::uint64_t bytes = 0;  // of the file on disk

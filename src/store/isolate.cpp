@@ -2,13 +2,19 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <exception>
+#include <mutex>
+#include <new>
+#include <stdexcept>
 
 #include "store/error.hpp"
 
@@ -17,19 +23,42 @@ namespace numdiff::store {
 namespace {
 
 constexpr rlim_t cpu_seconds = 300;  // a run of 100 GB of records is read in less
+constexpr time_t step_seconds = 60;  // of processor time, without a step forward
+constexpr rlim_t address_space = rlim_t{4} << 30;
+constexpr int threw = 100, out_of_memory = 101;  // exit codes of the child
 
-[[noreturn]] void run_child(const std::function<void()>& work) noexcept {
-  for (const int s : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) ::signal(s, SIG_DFL);
+// What the child tells its parent.
+struct shared_page {
+  char path[4096];
+  char message[4096];
+};
+shared_page* page = nullptr;
+
+void put(char (&to)[4096], const char* text) noexcept {
+  const std::size_t length = ::strnlen(text, sizeof to - 1);
+  std::memcpy(to, text, length);
+  to[length] = '\0';
+}
+
+void set_limit(__rlimit_resource_t what, rlim_t most) noexcept {
   rlimit limit{};
-  ::getrlimit(RLIMIT_CPU, &limit);
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, cpu_seconds);
-  ::setrlimit(RLIMIT_CPU, &limit);
-  const rlimit no_core{0, 0};
-  ::setrlimit(RLIMIT_CORE, &no_core);
+  ::getrlimit(what, &limit);
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, most);
+  ::setrlimit(what, &limit);
+}
+
+void settle(bool keep_output) noexcept {
+  for (const int s : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPROF}) ::signal(s, SIG_DFL);
+  set_limit(RLIMIT_CORE, 0);
   // What glibc or a sanitizer says about the crash is not for the user.
   const int nothing = ::open("/dev/null", O_WRONLY);
-  ::dup2(nothing, STDOUT_FILENO);
+  if (!keep_output) ::dup2(nothing, STDOUT_FILENO);
   ::dup2(nothing, STDERR_FILENO);
+}
+
+[[noreturn]] void run_child(const std::function<void()>& work) noexcept {
+  settle(false);
+  set_limit(RLIMIT_CPU, cpu_seconds);
   int status = 0;
   try {
     work();
@@ -40,20 +69,70 @@ constexpr rlim_t cpu_seconds = 300;  // a run of 100 GB of records is read in le
   ::_exit(status);
 }
 
+int wait_for(pid_t child, const std::string& path) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) throw error(path, "", "read", "cannot be read: its child process was lost");
+  return status;
+}
+
+[[noreturn]] void refuse(int status, const std::string& path) {
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  throw error(path, "", "read",
+              signal == SIGXCPU || signal == SIGPROF ? "is damaged: reading it does not end"
+                                                     : "is damaged: reading it crashes the HDF5 library");
+}
+
 }  // namespace
 
 void try_in_child(const std::string& path, const std::function<void()>& work) {
   const pid_t child = ::fork();
   if (child < 0) throw error(path, "", "read", "cannot be read: no process could be started");
   if (child == 0) run_child(work);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) throw error(path, "", "read", "cannot be read: its child process was lost");
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  throw error(path, "", "read",
-              WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU
-                  ? "is damaged: reading it does not end"
-                  : "is damaged: reading it crashes the HDF5 library");
+  const int status = wait_for(child, path);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) refuse(status, path);
+}
+
+int run_in_child(const std::function<int()>& work) {
+  void* memory =
+      ::mmap(nullptr, sizeof(shared_page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::runtime_error("out of memory");
+  page = static_cast<shared_page*>(memory);
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("no process could be started");
+  if (child == 0) {
+    settle(true);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    set_limit(RLIMIT_AS, address_space);
+#endif
+    int code = threw;
+    try {
+      code = work();
+    } catch (const std::bad_alloc&) {
+      code = out_of_memory;
+    } catch (const std::exception& problem) {
+      put(page->message, problem.what());
+    }
+    ::_exit(code);
+  }
+  const std::string nowhere = "the files";
+  const int status = wait_for(child, nowhere);
+  const shared_page told = *page;
+  ::munmap(memory, sizeof(shared_page));
+  page = nullptr;
+  if (!WIFEXITED(status)) refuse(status, told.path[0] != '\0' ? told.path : nowhere);
+  if (WEXITSTATUS(status) == threw) throw std::runtime_error(told.message);
+  if (WEXITSTATUS(status) == out_of_memory) throw std::bad_alloc();
+  return WEXITSTATUS(status);
+}
+
+void now_reading(const std::string& path) noexcept {
+  if (page == nullptr) return;
+  static std::mutex threads;
+  const std::lock_guard lock(threads);
+  put(page->path, path.c_str());
+  const itimerval later{{0, 0}, {step_seconds, 0}};
+  ::setitimer(ITIMER_PROF, &later, nullptr);
 }
 
 }  // namespace numdiff::store
