@@ -22,7 +22,8 @@ def main():
     here = pathlib.Path(__file__).resolve().parent
     path = f"{build}/bin:{build}/tests/program:{here}:{os.environ['PATH']}"
     environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMDIFF_")}
-    environment.update(PATH=path, SCHEMA=str(root / "docs/report.schema.json"))
+    environment.update(PATH=path, SCHEMA=str(root / "docs/report.schema.json"),
+                       ARRAYS_SCHEMA=str(root / "docs/arrays.schema.json"))
     lines = [line for line in case.read_text().splitlines() if line.strip() and not line.startswith("# ")]
     failed = ran = 0
     with tempfile.TemporaryDirectory() as scratch:

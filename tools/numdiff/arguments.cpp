@@ -18,6 +18,7 @@ constexpr const char* compare_examples = R"(Examples:
   numdiff --step 0:10 --scope decoder.layer.3 run_a.h5 run_b.h5
   numdiff --json=report.json run_a.h5 run_b.h5    also a report for programs
   numdiff --strict --fail-on nonfinite run_a.h5 run_b.h5
+  numdiff --rtol 1e-5 a.npz b.h5                  any HDF5, .npz and .npy files, by name
   numdiff show run_a.h5                           what is in a run?
   numdiff show run_a.h5 attn.scores.0.forward/output.y
   numdiff explain ND401                           what does a rule of a report mean?
@@ -85,7 +86,8 @@ void add_selection(CLI::App& app, arguments& args, raw_options& raw) {
   app.add_option("--step", raw.steps, "steps: 3, 0:10 (without 10), 0:100:20; commas")
       ->type_name("STEPS")
       ->group(group);
-  app.add_option("--scope", args.select.scopes, "scopes that match (* and ?) and what is inside them")
+  app.add_option("--scope", args.select.scopes,
+                 "scopes or array names that match (* and ?), and what is in them")
       ->type_name("PATTERN")
       ->group(group)
       ->allow_extra_args(false);
@@ -109,6 +111,23 @@ void add_output(CLI::App& app, arguments& args, raw_options& raw) {
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}).description(""))
       ->group(group);
+}
+
+void add_tolerances(CLI::App& app, arguments& args) {
+  const char* group = "Files of arrays (HDF5, .npz, .npy; runs need no tolerance)";
+  const auto size = CLI::Range(0.0, 1e308).description("");
+  CLI::Option* relative =
+      app.add_option("--rtol", args.rtol, "accept |test - reference| <= A + R x |reference|")
+          ->type_name("R")
+          ->check(size)
+          ->group(group);
+  CLI::Option* absolute =
+      app.add_option("--atol", args.atol, "the A of it")->type_name("A")->check(size)->group(group);
+  app.add_option("--max-ulp", args.max_ulp, "accept N ulps of the format instead")
+      ->type_name("N")
+      ->group(group)
+      ->excludes(relative)
+      ->excludes(absolute);
 }
 
 // The parser's message without its line breaks.
@@ -164,6 +183,7 @@ arguments parse(int argc, const char* const* argv) {
       ->type_name("WHAT")
       ->check(CLI::IsMember({"nonfinite"}).description(""))
       ->group("Verdict");
+  add_tolerances(app, args);
   add_output(app, args, raw);
 
   CLI::App* show = app.add_subcommand("show", "show what is in a run, or one tensor of it");

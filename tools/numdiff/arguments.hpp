@@ -1,6 +1,8 @@
 #pragma once
 // The command line, parsed.
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -22,6 +24,8 @@ struct arguments {
   std::string json_file;  // "" standard output
   bool strict = false;
   bool fail_on_nonfinite = false;
+  double rtol = 0, atol = 0;             // files of arrays: what differences are accepted
+  std::optional<std::uint64_t> max_ulp;  // the same in ulps
   program::colour colour = colour::automatic;
   std::size_t top = 10;
   std::string output;  // repair, views: where to write, "" beside the run

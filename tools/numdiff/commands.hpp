@@ -1,11 +1,15 @@
 #pragma once
 // One function a command. Each throws std::exception with one sentence when there is no answer.
+#include <optional>
+
 #include "arguments.hpp"
 #include "exit_codes.hpp"
 
 namespace numdiff::program {
 
 exit_code compare(const arguments& args);
+// The same for two files of arrays; nothing when they are runs.
+std::optional<exit_code> compare_arrays(const arguments& args);
 exit_code show(const arguments& args);
 exit_code repair(const arguments& args);
 exit_code views(const arguments& args);

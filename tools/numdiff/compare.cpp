@@ -57,6 +57,7 @@ analysis::comparison answer(const arguments& args) {
 }  // namespace
 
 exit_code compare(const arguments& args) {
+  if (const auto arrays = compare_arrays(args)) return *arrays;
   const analysis::comparison result = answer(args);
   if (args.json) {
     const std::string json = report::json(result);
