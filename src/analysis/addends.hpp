@@ -1,12 +1,23 @@
 #pragma once
-// Replicas that differ although they must not: whether they are terms of what the other run holds whole.
-#include "analysis/index.hpp"
+// Unequal replicas that are addends of what they should hold.
 #include "analysis/values.hpp"
 
 namespace numdiff::analysis {
 
-// True when the distinct tensors of the capture's ranks add up to what the reader gives, to within the
-// rounding of their format. False when values were not stored.
-bool add_up_to(const run_index& run, const logical_capture& capture, value_reader& reader);
+// What the replicas of a capture make of the other run's tensor.
+enum class addends {
+  none,
+  sum,   // the other run holds their sum
+  mean,  // the other run holds their mean
+};
+
+struct addends_result {
+  analysis::addends found = addends::none;
+  double residual = 0;  // |combination - whole| over the distance of the nearest replica from the whole
+};
+
+// Reads every distinct replica of `capture`; `whole` is the other run's tensor. Rounding and inherited
+// errors may stand between them: a combination counts when it is 20 times nearer than any replica alone.
+addends_result add_up_to(const run_index& run, const logical_capture& capture, value_reader& whole);
 
 }  // namespace numdiff::analysis

@@ -9,8 +9,7 @@ namespace numdiff::analysis {
 
 namespace {
 
-constexpr std::string_view auxiliary_kinds[] = {"cast",       "copy",           "scale",      "amax",
-                                                "all_reduce", "reduce_scatter", "all_gather", "broadcast"};
+constexpr std::string_view auxiliary_kinds[] = {"cast", "copy", "scale", "amax"};
 constexpr std::string_view collective_kinds[] = {"all_reduce", "reduce_scatter", "all_gather", "broadcast",
                                                  "reduce",     "all_to_all",     "send",       "receive"};
 
@@ -154,7 +153,8 @@ bool is_collective(std::string_view kind) noexcept {
 }
 
 bool is_auxiliary(std::string_view kind, phase p) noexcept {
-  return p == phase::recompute || std::ranges::find(auxiliary_kinds, kind) != std::end(auxiliary_kinds);
+  return p == phase::recompute || is_collective(kind) ||
+         std::ranges::find(auxiliary_kinds, kind) != std::end(auxiliary_kinds);
 }
 
 std::vector<op_pair> align(const run_index& reference, const run_index& test) {

@@ -58,6 +58,8 @@ comparison comparer::run() {
     }
   }
   open_.assign(test_.index.captures().size(), false);
+  twin_of_reference_.assign(reference_.index.captures().size(), -1);
+  twin_of_test_.assign(test_.index.captures().size(), -1);
   std::uint64_t order = 0;
   const std::vector<op_pair> pairs = align(reference_.index, test_.index);
   for (const op_pair& pair : pairs) {
@@ -146,6 +148,11 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
       result_.information_lost.push_back(std::move(f));
     }
 
+    if (e.recomputed == recomputed_state::repeats && repeated_.captures++ == 0) {
+      repeated_.where = run.index.place_of(c);
+      repeated_.order = order;
+    }
+
     if (!x.counted || x.verdict == verdict::equal) continue;
     table_row row;
     row.where = run.index.place_of(c);
@@ -172,7 +179,7 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
       }
       continue;
     }
-    if (x.verdict != verdict::within) continue;
+    if (x.verdict != verdict::within || is_integer(e.type)) continue;
     const bool quantised = run.index.capture_row_of(c.members.front()).scaling != 0;
     benign& kind = quantised                                         ? quantization_
                    : x.reference_merged->type == x.test_merged->type ? order_
@@ -197,6 +204,7 @@ void comparer::summarise() {
   add_benign(rounding_, "ND194");
   add_benign(quantization_, "ND195");
   add_benign(order_, "ND196");
+  add_benign(repeated_, "ND807");
   std::ranges::stable_sort(result_.findings, {}, &finding::order);
 
   if (first_beyond_ && std::ranges::none_of(result_.findings, &finding::is_root)) {

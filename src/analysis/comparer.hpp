@@ -21,7 +21,10 @@ namespace numdiff::analysis {
 // One run with everything that is asked of it.
 struct judged_run {
   explicit judged_run(const model::run& run, symbols& names, const model::selection& select)
-      : index(run, names, select), flow(index), softmax_inputs(find_softmax_inputs()) {}
+      : index(run, names, select),
+        flow(index),
+        softmax_inputs(find_softmax_inputs()),
+        forward(find_forward()) {}
 
   [[nodiscard]] std::vector<bool> find_softmax_inputs() const;
 
@@ -32,6 +35,13 @@ struct judged_run {
   [[nodiscard]] bool applied_before(const logical_op& op, double factor, int hops = 4) const;
   [[nodiscard]] bool rescaled(std::int32_t capture) const;
   std::vector<bool> softmax_inputs;  // by capture: what a softmax reads, directly or through a mask
+  // (recompute.cpp) step, micro-batch, scope, name, call
+  using program_op = std::tuple<std::int64_t, std::int32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+  [[nodiscard]] static program_op place_of_pass(const logical_op& op);
+  [[nodiscard]] std::map<program_op, std::int32_t> find_forward() const;
+  // What the forward pass captured where a recomputation captures again, nullptr when it did not.
+  [[nodiscard]] const logical_capture* forward_of(const logical_capture& c) const;
+  std::map<program_op, std::int32_t> forward;  // ops of the forward pass; empty when nothing is recomputed
 };
 
 // A pair of captures, or one without partner, on its way through the judgement.
@@ -75,6 +85,8 @@ class comparer {
   std::optional<measured> values_apart(const merged_capture& reference, const merged_capture& test);
   distances distance(const merged_capture& reference, const merged_capture& test);
   void judge_factors(std::vector<item>& items);  // (factors.cpp)
+  void note_flips(const std::vector<item>& items, const op_pair& pair, const local_result& reference,
+                  const local_result& test, std::uint64_t order);  // (flips.cpp)
 
   // findings (find.cpp, evidence.cpp)
   void find(std::vector<item>& items, const op_pair& pair, const local_result& reference,
@@ -84,9 +96,16 @@ class comparer {
 
   // reads (judge_read.cpp)
   void judge_read(item& x, const op_pair& pair);
-  source_state state_of_source(item& x, const op_pair& pair);
-  gap gap_of(std::int32_t capture, std::int32_t partner, side where) const;
+  source_state state_of_source(item& x, const op_pair& pair, bool must_agree);
   const merged_capture* partner_by_update(item& x, const op_pair& pair);
+
+  // on the way from writer to reader (passage.cpp)
+  struct passage {
+    analysis::gap gap = analysis::gap::none;
+    std::int32_t writer = -1;  // the capture of the same run that the read should stem from
+  };
+  passage passage_of(std::int32_t capture, std::int32_t partner, side where);
+  std::int32_t expected_writer(std::int32_t partner, side where) const;
 
   // the answer (compare.cpp)
   void note_losses(const std::vector<item>& items, const op_pair& pair, const local_result& reference,
@@ -98,14 +117,15 @@ class comparer {
   symbols names_;
   judged_run reference_;
   judged_run test_;
-  std::map<update_key, std::int32_t> by_update_;       // weights and states of the reference
-  std::vector<bool> open_;                             // by capture of the test: not decided
-  bool diverged_ = false;                              // an earlier tensor already differs
-  std::map<std::int32_t, source_state> sources_;       // by capture of the test
-  std::map<std::pair<std::int32_t, side>, gap> gaps_;  // by capture
+  std::map<update_key, std::int32_t> by_update_;                // weights and states of the reference
+  std::vector<bool> open_;                                      // by capture of the test: not decided
+  bool diverged_ = false;                                       // an earlier tensor already differs
+  std::map<std::int32_t, source_state> sources_;                // by capture of the test
+  std::vector<std::int32_t> twin_of_reference_, twin_of_test_;  // by capture: its partner, -1 none yet
+  std::map<std::pair<std::int32_t, side>, passage> gaps_;       // by capture
   comparison result_;
   std::map<std::string, std::uint64_t> undecided_because_;
-  benign rounding_, quantization_, order_;
+  benign rounding_, quantization_, order_, repeated_;
   std::optional<finding> first_beyond_;  // for when no rule names anything
 };
 

@@ -1,5 +1,6 @@
 // All that is known about one capture, gathered for the rules.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -8,7 +9,10 @@
 #include "analysis/comparer.hpp"
 #include "analysis/lookup.hpp"
 #include "analysis/nonfinite.hpp"
+#include "analysis/recompute.hpp"
 #include "analysis/values.hpp"
+#include "numdiff/decode.hpp"
+#include "numdiff/encode.hpp"
 #include "numdiff/format.hpp"
 
 namespace numdiff::analysis {
@@ -25,6 +29,60 @@ bool regroups(const std::vector<std::int64_t>& a, const std::vector<std::int64_t
   };
   const auto x = boundaries(a), y = boundaries(b);
   return std::ranges::includes(x, y) || std::ranges::includes(y, x);
+}
+
+merged_capture merged_of(const judged_run& run, std::int32_t capture) {
+  placement_cache placements;
+  return merge(run.index, run.index.captures()[static_cast<std::size_t>(capture)], placements);
+}
+
+// Within one group every number is brought by several ranks, who got it from a reduction: it is summed again.
+bool sums_again(const judged_run& run, const logical_op& op, const logical_capture& read, std::int32_t at) {
+  const read_flow& flow = run.flow.of(at);
+  if (flow.from.from < 0 || flow.from.origin < origin::moved) return false;
+  const logical_op& writer =
+      run.index.ops()[run.index.captures()[static_cast<std::size_t>(flow.from.from)].op];
+  if (run.index.kind_of(writer) != "all_reduce") return false;
+  std::map<std::vector<std::int32_t>, std::map<std::pair<std::uint64_t, std::uint64_t>, int>> brought;
+  for (const member& m : op.members) {
+    const model::rank_data& rank = run.index.rank_of(m);
+    const auto own = std::ranges::find(read.members, m.rank, &member::rank);
+    const model::collective_row* row = collective_of(rank, run.index.op_row_of(m).seq);
+    if (row == nullptr || own == read.members.end()) return false;
+    const model::capture_row& x = run.index.capture_row_of(*own);
+    if (x.amax == 0) continue;
+    ++brought[group_ranks(rank, *row, run.index.run().world_size)][{x.digest0, x.digest1}];
+  }
+  return std::ranges::any_of(brought, [](const auto& group) {
+    return std::ranges::all_of(group.second, [](const auto& one) { return one.second > 1; });
+  });
+}
+
+// Whether a constant is the other run's as one of the op's formats holds it.
+bool rounds_to(double constant, double other, const model::op_row& op) {
+  for (const std::uint16_t code : {op.input_dtype, op.input2_dtype, op.accumulate_dtype, op.output_dtype}) {
+    const auto type = static_cast<dtype>(code);
+    if (type == dtype::unknown || is_integer(type) || is_complex(type) || unit_roundoff(type) == 0) continue;
+    if (decode(type, encode(type, other)) == constant) return true;
+  }
+  return false;
+}
+
+void add_collective(evidence& e, const judged_run& run, const logical_op& op) {
+  e.collective = true;
+  if (op.members.empty()) return;
+  const model::collective_row* row =
+      collective_of(run.index.rank_of(op.members.front()), run.index.op_row_of(op.members.front()).seq);
+  if (row == nullptr) return;
+  e.group_size = row->size;
+  e.averages = static_cast<reduction>(row->reduction) == reduction::average;
+  if (static_cast<reduction>(row->reduction) != reduction::sum) return;
+  if (e.kind != "all_reduce" && e.kind != "reduce_scatter") return;
+  for (std::uint32_t i = 0; i < op.captures; ++i) {
+    const auto at = static_cast<std::int32_t>(op.first_capture + i);
+    const logical_capture& read = run.index.captures()[static_cast<std::size_t>(at)];
+    if (!read.written && read.role != role::scalar && sums_again(run, op, read, at)) e.reduces_twice = true;
+  }
 }
 
 }  // namespace
@@ -48,7 +106,6 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
   e.partner = partner ? &*partner : nullptr;
   e.type = e.own->type;
   if (e.partner != nullptr) e.partner_type = e.partner->type;
-  e.unit = std::max(unit_roundoff(e.type), e.partner != nullptr ? unit_roundoff(e.partner_type) : 0);
   const std::int32_t at = position(run, &c);
   e.feeds_softmax = run.softmax_inputs[static_cast<std::size_t>(at)];
   e.replayed = local.done;
@@ -76,7 +133,7 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
     }
   }
   if (const auto missing = gaps_.find({at, where}); missing != gaps_.end())
-    e.gap = missing->second;
+    e.gap = missing->second.gap;
   else if (!c.written && !x.counted)
     e.gap = run.flow.of(at).gap;
   if (is_test) {
@@ -98,43 +155,28 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
   }
   e.nonfinite_created = c.written && unwanted_reads == 0 && unwanted(e.kind, *e.own, e.partner) > 0 &&
                         (e.partner == nullptr || e.partner->nonfinite() < e.own->nonfinite());
-  if (e.own->unequal_replica >= 0 &&
-      (c.written ? !unequal_reads : run.flow.of(at).from.origin == origin::none)) {
+  bool promised = c.written ? !unequal_reads : true;
+  if (e.own->unequal_replica >= 0 && !c.written && run.flow.of(at).from.from >= 0) {
+    // Its writer is to blame for what it promised itself; of terms it promised only their sum.
+    const merged_capture wrote = merged_of(run, run.flow.of(at).from.from);
+    promised = wrote.unequal_replica < 0;
+    e.read_terms = wrote.partial;
+  }
+  if (e.own->unequal_replica >= 0 && promised) {
     e.unequal_replica = e.own->unequal_replica;
-    if (c.written && e.partner != nullptr) {
+    if (e.partner != nullptr) {
       placement_cache placements;
       value_reader whole((is_test ? reference_ : test_).index, *e.partner, placements);
-      e.adds_up = whole.readable() && add_up_to(run.index, c, whole);
+      if (whole.readable()) e.adds_up = add_up_to(run.index, c, whole);
     }
   }
-  if (is_collective(e.kind)) {
-    e.collective = true;
-    const model::collective_row* row = op.members.empty()
-                                           ? nullptr
-                                           : collective_of(run.index.rank_of(op.members.front()),
-                                                           run.index.op_row_of(op.members.front()).seq);
-    if (row != nullptr) {
-      e.group_size = row->size;
-      const bool sums = static_cast<reduction>(row->reduction) == reduction::sum &&
-                        (e.kind == "all_reduce" || e.kind == "reduce_scatter");
-      for (const item& in : all) {
-        const logical_capture* other = is_test ? in.test : in.reference;
-        if (!sums || other == nullptr || other->written || other->members.size() < 2) continue;
-        const read_flow& flow = run.flow.of(position(run, other));
-        if (flow.from.from < 0 || flow.from.origin < origin::moved) continue;
-        const logical_op& writer =
-            run.index.ops()[run.index.captures()[static_cast<std::size_t>(flow.from.from)].op];
-        std::set<std::pair<std::uint64_t, std::uint64_t>> digests;
-        double amax = 0;
-        for (const member& m : other->members) {
-          const model::capture_row& in_row = run.index.capture_row_of(m);
-          digests.emplace(in_row.digest0, in_row.digest1);
-          amax = std::max(amax, in_row.amax);
-        }
-        if (run.index.kind_of(writer) == "all_reduce" && digests.size() == 1 && amax > 0)
-          e.reduces_twice = true;
-      }
-    }
+  if (is_collective(e.kind)) add_collective(e, run, op);
+  add_recomputation(e, run, c);
+  if (const auto gap = gaps_.find({at, where}); gap != gaps_.end() && gap->second.writer >= 0) {
+    const merged_capture wrote = merged_of(run, gap->second.writer);
+    placement_cache placements;
+    if (const auto far = measure_values(run.index, wrote, placements, run.index, *e.own, placements))
+      e.changed = far->apart;
   }
   if (x.counted) {
     e.apart = x.apart;
@@ -142,6 +184,11 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
       e.scalar_differs = is_test;
       e.scalar = scalar_of(test_.index.capture_row_of(x.test->members.front()));
       e.partner_scalar = scalar_of(reference_.index.capture_row_of(x.reference->members.front()));
+      e.scalar_rounded =
+          rounds_to(e.scalar, e.partner_scalar,
+                    test_.index.op_row_of(op_of(test_, pair.test).members.front())) ||
+          rounds_to(e.partner_scalar, e.scalar,
+                    reference_.index.op_row_of(op_of(reference_, pair.reference).members.front()));
       if (names_.text(c.name) == "factor") {
         e.scalar_factor = true;
         e.factor_upstream = run.applied_before(op, e.scalar / e.partner_scalar);

@@ -51,6 +51,20 @@ evidence_list numbers_of(const evidence& e) {
   if (e.scales_nonfinite > 0) add("scales_nonfinite", static_cast<double>(e.scales_nonfinite));
   if (e.group_size > 0) add("group_size", static_cast<double>(e.group_size));
   if (e.unequal_replica >= 0) add("rank", e.unequal_replica);
+  if (e.adds_up.found != addends::none) {
+    add(e.adds_up.found == addends::sum ? "sum_residual" : "mean_residual", e.adds_up.residual);
+  }
+  if (e.changed.from_values) {
+    add("changed_elements", static_cast<double>(e.changed.different));
+    add("changed_worst_index", static_cast<double>(e.changed.worst_index));
+    add("changed_worst_absolute", e.changed.worst_absolute);
+  }
+  if (e.recomputed == recomputed_state::differs &&
+      (e.from_forward.from_values || e.from_forward.from_sketch)) {
+    add("forward_relative_l2", e.from_forward.relative_l2);
+    if (e.from_forward.from_values)
+      add("forward_elements_different", static_cast<double>(e.from_forward.different));
+  }
   if (e.scalar_differs) {
     add("value", e.scalar);
     add("other_value", e.partner_scalar);

@@ -18,6 +18,10 @@ std::vector<item> comparer::items_of(const op_pair& pair) {
       x.test_merged = merge(test_.index, *x.test, test_.placements);
     }
     x.counted = x.reference != nullptr && x.test != nullptr;
+    if (x.counted) {
+      twin_of_reference_[static_cast<std::size_t>(p.reference)] = p.test;
+      twin_of_test_[static_cast<std::size_t>(p.test)] = p.reference;
+    }
     items.push_back(std::move(x));
   }
   return items;
@@ -44,7 +48,9 @@ void comparer::judge(const op_pair& pair, std::uint64_t order) {
       judge_read(x, pair);
     if (x.any().written) {
       any_write = true;
-      equal_writes = equal_writes && equal(*x.reference_merged, *x.test_merged);
+      // A replica that differs from its twin is no part of what was merged.
+      equal_writes = equal_writes && equal(*x.reference_merged, *x.test_merged) &&
+                     x.reference_merged->unequal_replica < 0 && x.test_merged->unequal_replica < 0;
     }
   }
   local_result reference, test;
@@ -59,6 +65,7 @@ void comparer::judge(const op_pair& pair, std::uint64_t order) {
   judge_factors(items);
   find(items, pair, reference, test, order);
   note_losses(items, pair, reference, test, order);
+  note_flips(items, pair, reference, test, order);
   for (const item& x : items) {
     const bool alone_fine = pair.fate != fate::auxiliary || (pair.test >= 0 ? test.done : reference.done);
     count(x, pair);

@@ -2,20 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/bag.hpp"
 #include "analysis/comparer.hpp"
 #include "numdiff/format.hpp"
 
 namespace numdiff::analysis {
 
 namespace {
-
-// The same numbers in another order.
-bool same_bag(const merged_capture& a, const merged_capture& b) {
-  return a.type == b.type && a.count == b.count && a.digest != b.digest && a.zero == b.zero &&
-         a.amax == b.amax && a.subnormal == b.subnormal && a.nonfinite() == b.nonfinite() && a.sum_sq > 0 &&
-         std::abs(a.sum_sq - b.sum_sq) <= 1e-12 * a.sum_sq && std::abs(a.sum - b.sum) <= 1e-12 * a.sum_abs &&
-         std::abs(a.sum_abs - b.sum_abs) <= 1e-12 * a.sum_abs;
-}
 
 bool scaled(const run_index& run, const logical_capture& c) {
   return run.capture_row_of(c.members.front()).scaling != 0;
@@ -35,7 +28,7 @@ const merged_capture* comparer::partner_by_update(item& x, const op_pair& pair) 
   return &*x.reference_merged;
 }
 
-source_state comparer::state_of_source(item& x, const op_pair& pair) {
+source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_agree) {
   const merged_capture* r = partner_by_update(x, pair);
   const merged_capture& t = *x.test_merged;
   const auto undecided = [&](const char* why) {
@@ -54,8 +47,8 @@ source_state comparer::state_of_source(item& x, const op_pair& pair) {
   // Weights agree until the first update; later, and for tensors that earlier differences may have
   // reached, only equal runs must. An update that is not told (-1) may have come after the first step.
   const bool early = op.update == 0 || (op.update < 0 && op.step == test_.index.first_step());
-  const bool strict =
-      integers || op.outside || !diverged_ || (weight && early && op.phase != phase::backward);
+  const bool strict = must_agree && (integers || op.outside || !diverged_ ||
+                                     (weight && early && op.phase != phase::backward));
 
   if (r->local || t.local) {
     x.verdict = verdict::not_comparable;
@@ -71,8 +64,9 @@ source_state comparer::state_of_source(item& x, const op_pair& pair) {
   const double finest = std::min(unit_roundoff(r->type), unit_roundoff(t.type));  // both may be rounded
   const dtype coarser = unit_roundoff(r->type) > unit_roundoff(t.type) ? r->type : t.type;
   // Digests of one form that differ are different values; sketches round.
-  const bool same_form = r->has_digest && t.has_digest && r->type == t.type && r->shape == t.shape &&
-                         r->covered && t.covered && r->pending_factor == t.pending_factor;
+  const bool same_form = !r->partial && !t.partial && r->has_digest && t.has_digest && r->type == t.type &&
+                         r->shape == t.shape && r->covered && t.covered &&
+                         r->pending_factor == t.pending_factor;
   bool agrees = false, known = true;
   if (values) {
     x.apart = values->apart;
@@ -80,6 +74,10 @@ source_state comparer::state_of_source(item& x, const op_pair& pair) {
     const bool masks = x.apart.nan_mismatch + x.apart.inf_mismatch == 0;
     if (integers)
       agrees = masks && x.apart.different == 0;
+    else if (r->partial || t.partial)  // every addend was rounded, and the ranks may have other addends
+      agrees = masks && x.apart.worst_absolute <= 2 * unit *
+                                                      (r->amax * static_cast<double>(r->parts.size()) +
+                                                       t.amax * static_cast<double>(t.parts.size()));
     else if (quantised)
       agrees = masks && x.apart.relative_l2 <= 4 * unit;
     else if (r->type == t.type)
@@ -99,8 +97,10 @@ source_state comparer::state_of_source(item& x, const op_pair& pair) {
   } else if (r->has_sketch && t.has_sketch) {
     x.apart = measure_sketches(reference_.index, *r, test_.index, t);
     if (x.apart.contaminated) known = false;
-    agrees = x.apart.relative_l2 <= (integers || r->type == t.type ? 0 : unit);
-    x.limit = integers || r->type == t.type ? 0 : unit;
+    const bool addends = r->partial || t.partial;
+    const double allowed = integers ? 0 : addends ? 16 * unit : r->type == t.type ? 0 : unit;
+    agrees = x.apart.relative_l2 <= allowed;
+    x.limit = allowed;
   } else if (same_form) {
     agrees = false;
   } else {
@@ -124,20 +124,10 @@ source_state comparer::state_of_source(item& x, const op_pair& pair) {
   }
   if (!strict) return undecided("no captured op wrote it");
   x.verdict = verdict::beyond;
+  if (r->type != t.type && same_bag_rounded(reference_.index, *r, test_.index, t))
+    return source_state::permuted;
   if (t.repeats_part && !r->repeats_part && r->parts.size() <= t.parts.size()) return source_state::permuted;
   return source_state::differs;
-}
-
-// What is missing between a read and its writer: by the run's own habits, or because the other run's
-// counterpart has a writer. A run that was captured from a later step on has older tensors without one.
-gap comparer::gap_of(std::int32_t capture, std::int32_t partner, side where) const {
-  const judged_run& run = where == side::test ? test_ : reference_;
-  const judged_run& other = where == side::test ? reference_ : test_;
-  const read_flow& flow = run.flow.of(capture);
-  if (flow.gap != gap::none || flow.from.origin != origin::none) return flow.gap;
-  if (!other.flow.computed(partner)) return gap::none;
-  if (flow.first && run.index.first_step() > other.index.first_step()) return gap::none;
-  return flow.foreign ? gap::foreign_rank : gap::no_writer;
 }
 
 void comparer::judge_read(item& x, const op_pair& pair) {
@@ -147,19 +137,20 @@ void comparer::judge_read(item& x, const op_pair& pair) {
     x.verdict = verdict::equal;
     return;
   }
-  const gap own = gap_of(test_at, reference_at, side::test);
-  const gap other = gap_of(reference_at, test_at, side::reference);
-  if (own != gap::none) gaps_[{test_at, side::test}] = own;
-  if (other != gap::none) gaps_[{reference_at, side::reference}] = other;
-  if (own != gap::none || other != gap::none) {
+  const passage own = passage_of(test_at, reference_at, side::test);
+  const passage other = passage_of(reference_at, test_at, side::reference);
+  if (own.gap != gap::none) gaps_[{test_at, side::test}] = own;
+  if (other.gap != gap::none) gaps_[{reference_at, side::reference}] = other;
+  if (own.gap != gap::none || other.gap != gap::none) {
     x.verdict = verdict::beyond;
     x.reason = "changed between its writer and this op";
     return;
   }
   const link& from = test_.flow.of(test_at).from;
-  if (from.origin == origin::read || test_.flow.computed(test_at)) {
+  if (own.writer >= 0 || from.origin == origin::read || test_.flow.computed(test_at)) {
     // Its writer carries the judgement, or nobody has one.
-    const bool open = from.from >= 0 && open_[static_cast<std::size_t>(from.from)];
+    const std::int32_t writer = own.writer >= 0 ? own.writer : from.from;
+    const bool open = writer >= 0 && open_[static_cast<std::size_t>(writer)];
     x.verdict = open ? verdict::undecided : verdict::within;
     if (open) x.reason = "written by an op that is undecided";
     if (x.reference_merged->nonfinite() != x.test_merged->nonfinite() &&
@@ -169,7 +160,8 @@ void comparer::judge_read(item& x, const op_pair& pair) {
     }
     return;
   }
-  sources_[test_at] = state_of_source(x, pair);
+  // Where the reference has a writer that this run did not capture, nothing promises that they agree.
+  sources_[test_at] = state_of_source(x, pair, !reference_.flow.computed(reference_at));
 }
 
 }  // namespace numdiff::analysis

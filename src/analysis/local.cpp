@@ -90,22 +90,6 @@ void take(local_result& result, const instance& one, judgement j) {
   }
 }
 
-std::vector<std::int32_t> group_of(const model::rank_data& rank, const model::collective_row& row,
-                                   std::int32_t world) {
-  std::vector<std::int32_t> ranks;
-  const std::string_view text = rank.strings[row.ranks];
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (json.is_array()) {
-    for (const auto& r : json) {
-      if (r.is_number_integer()) ranks.push_back(r.get<std::int32_t>());
-    }
-  }
-  if (ranks.empty()) {
-    for (std::int32_t r = 0; r < world; ++r) ranks.push_back(r);
-  }
-  return ranks;
-}
-
 local_result judge_collective(const run_index& run, const logical_op& op) {
   local_result result;
   std::map<std::int32_t, member> by_world_rank;
@@ -118,7 +102,7 @@ local_result judge_collective(const run_index& run, const logical_op& op) {
       result.why_not = "no collective record";
       return result;
     }
-    groups.emplace(group_of(rank, *row, run.run().world_size), row);
+    groups.emplace(group_ranks(rank, *row, run.run().world_size), row);
   }
   for (const auto& [ranks, row] : groups) {
     std::vector<instance> instances;
@@ -137,7 +121,10 @@ local_result judge_collective(const run_index& run, const logical_op& op) {
     std::vector<op_instance> group;
     group.reserve(instances.size());
     for (instance& one : instances) group.push_back(std::move(one.op));
-    const replayed answer = replay_collective(*row, group);
+    model::collective_row in_group = *row;
+    const auto root = std::ranges::find(ranks, row->peer);  // a world rank
+    in_group.peer = root == ranks.end() ? -1 : static_cast<std::int32_t>(root - ranks.begin());
+    const replayed answer = replay_collective(in_group, group);
     if (!answer.done) {
       result.why_not = answer.why_not;
       return result;
@@ -151,6 +138,22 @@ local_result judge_collective(const run_index& run, const logical_op& op) {
 }
 
 }  // namespace
+
+std::vector<std::int32_t> group_ranks(const model::rank_data& rank, const model::collective_row& row,
+                                      std::int32_t world) {
+  std::vector<std::int32_t> ranks;
+  const std::string_view text = rank.strings[row.ranks];
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (json.is_array()) {
+    for (const auto& r : json) {
+      if (r.is_number_integer()) ranks.push_back(r.get<std::int32_t>());
+    }
+  }
+  if (ranks.empty()) {
+    for (std::int32_t r = 0; r < world; ++r) ranks.push_back(r);
+  }
+  return ranks;
+}
 
 local_result judge_locally(const run_index& run, const logical_op& op) {
   local_result result;

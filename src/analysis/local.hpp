@@ -23,6 +23,10 @@ struct local_result {
   std::vector<local_judgement> outputs;
 };
 
+// World ranks of a collective's group, in its order; all of the world where the record lists none.
+std::vector<std::int32_t> group_ranks(const model::rank_data& rank, const model::collective_row& row,
+                                      std::int32_t world);
+
 local_result judge_locally(const run_index& run, const logical_op& op);
 
 }  // namespace numdiff::analysis

@@ -14,6 +14,7 @@ bool local_beyond(const evidence& e) {
 // A common factor explains the local error.
 bool local_factor(const evidence& e, double& factor) {
   if (!local_beyond(e) || e.local->nonfinite_created + e.local->nonfinite_replayed > 0) return false;
+  if (is_integer(e.type)) return false;  // chosen or counted, not computed
   factor = e.local->factor;
   if (!std::isfinite(factor) || factor == 0 || std::abs(factor - 1) < 1e-3) return false;
   return e.local->factor_residual <= std::max(1.5, e.local->limit) &&
@@ -44,14 +45,11 @@ bool hinted_beyond(const evidence& e, const rule& r) {
   return local_beyond(e) && hinted(e, r);
 }
 
-bool whole_group_factor(const evidence& e, const rule&) {
-  double f = 0;
-  return e.collective && local_factor(e, f) && near(f, static_cast<double>(e.group_size));
-}
 bool divided_by_group(const evidence& e, const rule&) {
   double f = 0;
-  return e.collective && local_factor(e, f) &&
-         (near(f * static_cast<double>(e.group_size), 1) || near(f, static_cast<double>(e.group_size)));
+  if (!e.collective || !local_factor(e, f)) return false;
+  const auto ranks = static_cast<double>(e.group_size);
+  return near(f * ranks, 1) || (e.averages && near(f, ranks));
 }
 bool any_factor(const evidence& e, const rule&) {
   double f = 0;
@@ -111,7 +109,9 @@ bool clipped(const evidence& e, const rule&) {
   return e.cast_count > 0 && e.cast_beyond > 0 && e.cast_headroom > 2.0;
 }
 bool repeated_reduction(const evidence& e, const rule& r) {
-  return hinted_beyond(e, r) || (e.reduces_twice && e.written);
+  if (hinted_beyond(e, r) || (e.reduces_twice && e.written)) return true;
+  double f = 0;
+  return e.collective && !e.averages && local_factor(e, f) && near(f, static_cast<double>(e.group_size));
 }
 bool diverged_replica(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) || e.unequal_replica >= 0;
@@ -119,6 +119,9 @@ bool diverged_replica(const evidence& e, const rule& r) {
 bool wrong_shard(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) || e.gap == gap::foreign_rank || e.gap == gap::rearranged ||
          e.source == source_state::permuted;
+}
+bool recomputes_otherwise(const evidence& e, const rule&) {
+  return e.recomputed == recomputed_state::differs;
 }
 bool changed_between(const evidence& e, const rule&) {
   return e.gap == gap::no_writer;
@@ -133,8 +136,7 @@ bool constant_vanished(const evidence& e, const rule&) {
   return e.scalar_differs && e.scalar == 0 && e.partner_scalar != 0;
 }
 bool constant_rounded(const evidence& e, const rule&) {
-  return e.scalar_differs && e.partner_scalar != 0 && e.unit > 0 &&
-         std::abs(e.scalar / e.partner_scalar - 1) <= 2 * e.unit;
+  return e.scalar_differs && e.scalar_rounded;
 }
 bool other_setting(const evidence& e, const rule&) {
   return e.scalar_differs;
@@ -163,10 +165,11 @@ bool hinted_one_sided(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) && std::abs(e.local->bias) > 0.9;
 }
 bool terms_of_reference(const evidence& e, const rule&) {
-  return e.adds_up;
+  return e.unequal_replica >= 0 && (e.read_terms || e.adds_up.found != addends::none);
 }
 bool one_sided(const evidence& e, const rule&) {
-  return local_beyond(e) && std::abs(e.local->bias_z) > 6 && std::abs(e.local->bias) > 0.3;
+  return local_beyond(e) && !is_integer(e.type) && std::abs(e.local->bias_z) > 6 &&
+         std::abs(e.local->bias) > 0.3;
 }
 bool beyond_replay(const evidence& e, const rule&) {
   return local_beyond(e);

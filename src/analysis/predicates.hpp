@@ -6,7 +6,6 @@ namespace numdiff::analysis::when {
 
 bool hinted(const evidence& e, const rule& r);
 bool hinted_beyond(const evidence& e, const rule& r);
-bool whole_group_factor(const evidence& e, const rule& r);
 bool divided_by_group(const evidence& e, const rule& r);
 bool any_factor(const evidence& e, const rule& r);
 bool again(const evidence& e, const rule& r);
@@ -27,6 +26,7 @@ bool clipped(const evidence& e, const rule& r);
 bool repeated_reduction(const evidence& e, const rule& r);
 bool diverged_replica(const evidence& e, const rule& r);
 bool wrong_shard(const evidence& e, const rule& r);
+bool recomputes_otherwise(const evidence& e, const rule& r);
 bool changed_between(const evidence& e, const rule& r);
 bool rounded_integers(const evidence& e, const rule& r);
 bool other_input(const evidence& e, const rule& r);

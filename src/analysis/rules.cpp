@@ -1,6 +1,7 @@
 #include "analysis/rules.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 #include "analysis/predicates.hpp"
 
@@ -17,6 +18,9 @@ constexpr rule table[] = {
      "made non-finite gradients in a step that was skipped", true},
     {"ND191", "undefined", "convention-undefined", by_convention, "",
      "fills rows that see nothing by another convention", true},
+
+    {"ND703", "mismatch", "uninitialised", hinted_beyond, "fill the padding with another value and compare",
+     "lets padding take part"},
 
     // masks and range
     {"ND201", "nan", "fully-masked-row", masked_row,
@@ -73,8 +77,6 @@ constexpr rule table[] = {
      "passes on partial sums as if they were reduced"},
     {"ND602", "factor", "duplicate-reduction", repeated_reduction, "leave the second reduction out",
      "reduces data that were reduced already"},
-    {"ND603", "factor", "duplicate-reduction", whole_group_factor, "leave the second reduction out",
-     "is too large by the size of its group"},
     {"ND604", "factor", "wrong-divisor", divided_by_group, "divide by the number of ranks that hold a share",
      "is off by the size of its group"},
     {"ND605", "mismatch", "low-precision-communication", hinted_beyond, "repeat with an fp32 wire format",
@@ -132,7 +134,7 @@ constexpr rule table[] = {
      "is off by a common factor"},
 
     // memory and runs
-    {"ND701", "mismatch", "recompute-mismatch", hinted, "store instead of recomputing",
+    {"ND701", "mismatch", "recompute-mismatch", recomputes_otherwise, "store instead of recomputing",
      "recomputes another value"},
     {"ND702", "mismatch", "storage-corruption", changed_between, "capture the tensor right before this op",
      "reads a tensor that changed with no op between"},
@@ -168,6 +170,10 @@ constexpr rule table[] = {
     {"ND195", "noise", "expected-quantization", nullptr, "",
      "and others differ by what format and scaling predict", true},
     {"ND196", "noise", "reduction-order", nullptr, "", "and others differ by the order of their sums", true},
+    {"ND806", "noise", "decision-flip", nullptr, "compare the choice on the inputs of one run",
+     "chooses otherwise within the error of what it reads", true},
+    {"ND807", "noise", "nondeterministic", nullptr, "run it with deterministic kernels",
+     "and others give other bits when they run again on the same inputs", true},
     {"ND805", "structure", "structure-differs", nullptr, "", "has no partner", true},
     {"ND851", "slow", "cast-overhead", nullptr, "fuse the casts into the ops before, or cast weights once",
      "gains less from its format than the casts for it take", true},

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/addends.hpp"
 #include "analysis/chain.hpp"
 #include "analysis/comparison.hpp"
 #include "analysis/expect/replay.hpp"
@@ -15,6 +16,13 @@ namespace numdiff::analysis {
 
 // How a source (a read that no op wrote) stands against its partner.
 enum class source_state { none, agrees, differs, rounded_integers, permuted };
+
+// How a tensor of a recomputation stands against that of the forward pass.
+enum class recomputed_state {
+  none,     // not recomputed, equal, or explained by what it reads
+  repeats,  // other bits from the same inputs, within what an honest execution makes
+  differs,
+};
 
 // What is known about one capture of one run when the rules are asked.
 struct evidence {
@@ -47,10 +55,15 @@ struct evidence {
   bool nonfinite_created = false;  // the op's inputs hold none
   std::int32_t unequal_replica = -1;
   std::int32_t partner_unequal_replica = -1;
-  bool adds_up = false;  // unequal replicas whose sum is what the partner holds
+  bool read_terms = false;  // unequal replicas that their writer called terms of a reduction
+  addends_result adds_up;   // unequal replicas whose sum or mean is what the partner holds
+  distances changed;        // of a read with a gap: from what its writer wrote
+  recomputed_state recomputed = recomputed_state::none;
+  distances from_forward;  // of a recomputed tensor: from the one of the forward pass
 
   // collectives
   bool collective = false;
+  bool averages = false;
   std::int64_t group_size = 0;
   bool reduces_twice = false;  // every rank brings what a reduction of this group already made equal
 
@@ -61,7 +74,7 @@ struct evidence {
   double scalar = 0, partner_scalar = 0;
   bool scalar_factor = false;    // the scalar multiplies the result
   bool factor_upstream = false;  // an earlier op applied the factor by which this one is off
-  double unit = 0;               // coarser unit roundoff of the two formats
+  bool scalar_rounded = false;   // one run's scalar is the other's, rounded to a format of the op
   bool structure = false;        // shapes or element counts that no placement reconciles
 };
 

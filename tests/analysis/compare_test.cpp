@@ -316,7 +316,7 @@ TEST_CASE("weights of a program that tells no updates may part after the first s
 TEST_CASE("whole numbers chosen from inputs that differ are undecided, from equal ones beyond") {
   const auto chosen = [](double x, double id) {
     run_builder run;
-    run->op(0, "s", "route", "top_k");
+    run->op(0, "s", "route", "router");
     run->input("x", whole({x, 1, 2, 3}, dtype::f64));
     run->output("ids", whole({id, 7}, dtype::i64));
     return run;
@@ -329,7 +329,7 @@ TEST_CASE("whole numbers chosen from inputs that differ are undecided, from equa
     (*run)->op(0, "s", "make", "mystery");
     (*run)->input("x", whole({1, 2, 3}, dtype::f64));
     (*run)->output("y", whole({0.5 + (other ? 1e-16 : 0), 1, 2}, dtype::f64));
-    (*run)->op(0, "s", "route", "top_k");
+    (*run)->op(0, "s", "route", "router");
     (*run)->input("y", whole({0.5 + (other ? 1e-16 : 0), 1, 2}, dtype::f64));
     (*run)->output("ids", whole({other ? 3.0 : 1.0, 7}, dtype::i64));
   }

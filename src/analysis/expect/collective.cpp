@@ -3,6 +3,7 @@
 #include <cmath>
 #include <exception>
 
+#include "analysis/expect/collective.hpp"
 #include "analysis/expect/judge.hpp"
 #include "analysis/expect/kinds.hpp"
 
@@ -13,25 +14,6 @@ namespace {
 double square(double x) {
   return x * x;
 }
-
-struct group_call {
-  std::span<const op_instance> ranks;
-  collective_operation operation;
-  numdiff::reduction reduction;
-  grid wire;
-  std::ptrdiff_t root;
-
-  [[nodiscard]] const tensor& in(std::size_t r) const { return ranks[r].reads.front().value; }
-  [[nodiscard]] const tensor& out(std::size_t r) const { return ranks[r].writes.front().value; }
-  // Of an average whose ranks bring a number of their own beside the data (elements, tokens).
-  [[nodiscard]] bool weighted() const {
-    return reduction == numdiff::reduction::average && std::ranges::all_of(ranks, [](const op_instance& op) {
-             return op.reads.size() == 2 && op.reads[1].value.values.size() == 1 &&
-                    op.reads[1].value.values[0] >= 0;
-           });
-  }
-  [[nodiscard]] double weight(std::size_t r) const { return ranks[r].reads[1].value.values[0]; }
-};
 
 group_call group_of(const model::collective_row& c, std::span<const op_instance> group) {
   require(!group.empty() && (c.size == 0 || c.size == group.size()), "not every rank of the group is there");
@@ -51,6 +33,7 @@ group_call group_of(const model::collective_row& c, std::span<const op_instance>
                   : kind == "reduce_scatter" ? collective_operation::reduce_scatter
                   : kind == "all_gather"     ? collective_operation::all_gather
                   : kind == "broadcast"      ? collective_operation::broadcast
+                  : kind == "reduce"         ? collective_operation::reduce
                                              : collective_operation::unknown;
   }
   return g;
@@ -59,6 +42,56 @@ group_call group_of(const model::collective_row& c, std::span<const op_instance>
 double rounding_of(const grid& g, double x) {
   return x == 0 || g.holds(x) ? 0 : square(g.ulp(x)) / 12;
 }
+
+expectation moved(std::vector<double> values, bool copies) {
+  expectation e;
+  e.resize(values.size(), false);
+  e.exact = std::move(values);
+  e.copies = copies;
+  return e;
+}
+
+std::vector<double> gathered(const group_call& g) {
+  const pieces at = pieces_of(g);
+  std::vector<double> values(at.ranks * at.outer * at.inner);
+  for (std::size_t r = 0; r < at.ranks; ++r) at.put(values, r, g.in(r).values);
+  return values;
+}
+
+std::vector<expectation> expected_of(const group_call& g, std::vector<std::size_t>& first) {
+  const std::size_t n = g.ranks.size();
+  std::vector<expectation> all(n);
+  first.assign(n, 0);
+  switch (g.operation) {
+    case collective_operation::all_reduce:
+    case collective_operation::reduce: {
+      const expectation whole = reduced(g, g.wire);
+      for (expectation& e : all) e = whole;
+      break;
+    }
+    case collective_operation::reduce_scatter: {
+      const expectation whole = reduced(g, g.wire);
+      require(whole.exact.size() % n == 0, "the input does not split over the ranks");
+      const std::size_t part = whole.exact.size() / n;
+      for (std::size_t r = 0; r < n; ++r) all[r] = part_of(whole, first[r] = r * part, part);
+      break;
+    }
+    case collective_operation::all_gather: {
+      const std::vector<double> values = gathered(g);
+      for (expectation& e : all) e = moved(values, g.out(0).type == g.in(0).type);
+      break;
+    }
+    case collective_operation::broadcast: {
+      require(g.root >= 0 && g.root < static_cast<std::ptrdiff_t>(n), "the root is not told");
+      for (expectation& e : all) e = moved(g.in(static_cast<std::size_t>(g.root)).values, true);
+      break;
+    }
+    default: throw cannot_replay("a collective without a replay");
+  }
+  return all;
+}
+
+}  // namespace
 
 // The reduction of all inputs in a wire format. Inputs are rounded to it, partial sums at every hop; the
 // order of the hops is not known, so each of the n - 1 hops counts with the largest partial sum seen.
@@ -135,151 +168,19 @@ expectation part_of(const expectation& whole, std::size_t first, std::size_t cou
   return e;
 }
 
-expectation moved(std::vector<double> values, bool copies) {
-  expectation e;
-  e.resize(values.size(), false);
-  e.exact = std::move(values);
-  e.copies = copies;
-  return e;
-}
-
-// The inputs of all ranks one behind the other along the dimension that grew.
-std::vector<double> gathered(const group_call& g) {
+pieces pieces_of(const group_call& g) {
   const auto &in = g.in(0).shape, &out = g.out(0).shape;
   std::size_t dim = 0;
   while (dim + 1 < in.size() && dim < out.size() && in[dim] == out[dim]) ++dim;
-  std::size_t outer = 1, inner = 1;
-  for (std::size_t d = 0; d < dim; ++d) outer *= static_cast<std::size_t>(in[d]);
-  for (std::size_t d = dim; d < in.size(); ++d) inner *= static_cast<std::size_t>(in[d]);
-  std::vector<double> values;
-  for (std::size_t o = 0; o < outer; ++o) {
-    for (std::size_t r = 0; r < g.ranks.size(); ++r) {
-      const auto& x = g.in(r).values;
-      require(x.size() == outer * inner, "ranks contribute different counts");
-      values.insert(values.end(), x.begin() + static_cast<std::ptrdiff_t>(o * inner),
-                    x.begin() + static_cast<std::ptrdiff_t>((o + 1) * inner));
-    }
-  }
-  return values;
+  pieces p;
+  p.ranks = g.ranks.size();
+  for (std::size_t d = 0; d < dim; ++d) p.outer *= static_cast<std::size_t>(in[d]);
+  for (std::size_t d = dim; d < in.size(); ++d) p.inner *= static_cast<std::size_t>(in[d]);
+  for (std::size_t r = 0; r < p.ranks; ++r)
+    require(g.in(r).values.size() == p.outer * p.inner, "ranks contribute different counts");
+  return p;
 }
 
-void offer_faults(const group_call& g, std::size_t rank, std::size_t first, expectation& e) {
-  const double n = static_cast<double>(g.ranks.size());
-  if (n < 2) return;
-  const bool average = g.reduction == numdiff::reduction::average;
-  const auto own = [&g, rank, first, count = e.exact.size()](double factor) {
-    const auto& x = g.in(rank).values;
-    std::vector<double> values(x.begin() + static_cast<std::ptrdiff_t>(first),
-                               x.begin() + static_cast<std::ptrdiff_t>(first + count));
-    for (double& v : values) v *= factor;
-    return values;
-  };
-  if (g.weighted()) {
-    e.hypotheses.push_back(
-        {"wrong-weighting", "every rank counts alike", [&g, first, n](const expectation& honest) {
-           std::vector<double> values(honest.exact.size(), 0);
-           for (std::size_t r = 0; r < g.ranks.size(); ++r) {
-             for (std::size_t i = 0; i < values.size(); ++i) values[i] += g.in(r).values[first + i] / n;
-           }
-           return values;
-         }});
-  }
-  // Before the others: where everything is lost they predict zeros as well.
-  if (average && g.wire.precision < 24) {
-    e.hypotheses.push_back({"low-precision-communication", "shares below the range of the wire were lost",
-                            [&g, first, n](const expectation& honest) {
-                              std::vector<double> values(honest.exact.size(), 0);
-                              for (std::size_t r = 0; r < g.ranks.size(); ++r) {
-                                for (std::size_t i = 0; i < values.size(); ++i)
-                                  values[i] =
-                                      g.wire.round(values[i] + g.wire.round(g.in(r).values[first + i] / n));
-                              }
-                              return values;
-                            }});
-  }
-  e.hypotheses.push_back({"missing-reduction", "the output is the rank's own input",
-                          [own](const expectation&) { return own(1); }});
-  if (average) {
-    e.hypotheses.push_back({"missing-reduction", "the output is the rank's own input over the rank count",
-                            [own, n](const expectation&) { return own(1 / n); }});
-    e.try_factor("wrong-divisor", "the sum was not divided", n);
-    e.try_factor("wrong-divisor", "the sum was divided twice", 1 / n);
-  } else {
-    e.try_factor("duplicate-reduction", "reduced twice", n);
-    e.try_factor("duplicate-reduction", "every rank counted twice", 2);
-    e.try_factor("wrong-divisor", "the sum was divided by the rank count", 1 / n);
-  }
-  for (double d = 1; d <= 2 * n && average; ++d) {
-    if (d != n && d != 1)
-      e.try_factor("wrong-divisor", "divided by " + std::to_string(static_cast<int>(d)), n / d);
-  }
-}
-
-// Every stored value lies on the grid of a narrower format, up to the average's divisor, and the error is
-// what that wire makes.
-void try_narrower_wire(const group_call& g, std::size_t rank, std::size_t first, const expectation& honest,
-                       judgement& j) {
-  if (!j.cause_hint.empty() || j.nonfinite_created + j.nonfinite_replayed > 0) return;
-  const double n = static_cast<double>(g.ranks.size());
-  for (const dtype t : {dtype::bf16, dtype::f16, dtype::f8e4m3fn, dtype::f8e5m2}) {
-    const grid wire = grid_of(t);
-    if (wire.precision >= g.wire.precision) continue;
-    std::int64_t on = 0, on_after_division = 0, honest_on = 0, total = 0;
-    double error_sq = 0, expected_sq = 0;
-    const expectation narrow = part_of(reduced(g, wire), first, honest.exact.size());
-    for (std::size_t i = 0; i < honest.exact.size(); ++i) {
-      const double y = g.out(rank).values[i];
-      if (!std::isfinite(y)) continue;
-      ++total;
-      on += wire.holds(y);
-      on_after_division += wire.holds(static_cast<double>(static_cast<float>(y * n)));
-      honest_on += wire.holds(grid_of(g.out(rank).type).round(honest.exact[i]));
-      error_sq += square(y - honest.exact[i]);
-      expected_sq += narrow.variance[i] + square(wire.ulp(honest.exact[i])) / 12;
-    }
-    const bool fits = total >= 4 && std::max(on, on_after_division) == total && honest_on * 2 < total;
-    if (!fits || error_sq > 9 * expected_sq) continue;
-    j.cause_hint = "low-precision-communication";
-    j.reason = std::string("every value is one of ") + name_of(t) + ", the wire is declared wider";
-    j.evidence.emplace_back("hypothesis_residual", std::sqrt(error_sq / std::max(expected_sq, 1e-300)));
-    return;
-  }
-}
-
-std::vector<expectation> expected_of(const group_call& g, std::vector<std::size_t>& first) {
-  const std::size_t n = g.ranks.size();
-  std::vector<expectation> all(n);
-  first.assign(n, 0);
-  switch (g.operation) {
-    case collective_operation::all_reduce:
-    case collective_operation::reduce: {
-      const expectation whole = reduced(g, g.wire);
-      for (expectation& e : all) e = whole;
-      break;
-    }
-    case collective_operation::reduce_scatter: {
-      const expectation whole = reduced(g, g.wire);
-      require(whole.exact.size() % n == 0, "the input does not split over the ranks");
-      const std::size_t part = whole.exact.size() / n;
-      for (std::size_t r = 0; r < n; ++r) all[r] = part_of(whole, first[r] = r * part, part);
-      break;
-    }
-    case collective_operation::all_gather: {
-      const std::vector<double> values = gathered(g);
-      for (expectation& e : all) e = moved(values, g.out(0).type == g.in(0).type);
-      break;
-    }
-    case collective_operation::broadcast: {
-      require(g.root >= 0 && g.root < static_cast<std::ptrdiff_t>(n), "the root is not told");
-      for (expectation& e : all) e = moved(g.in(static_cast<std::size_t>(g.root)).values, true);
-      break;
-    }
-    default: throw cannot_replay("a collective without a replay");
-  }
-  return all;
-}
-
-}  // namespace
 }  // namespace expect
 
 replayed replay_collective(const model::collective_row& c, std::span<const op_instance> group) {
@@ -290,6 +191,7 @@ replayed replay_collective(const model::collective_row& c, std::span<const op_in
     std::vector<std::size_t> first;
     std::vector<expectation> all = expected_of(g, first);
     const bool reduces = g.operation == collective_operation::all_reduce ||
+                         g.operation == collective_operation::reduce ||
                          g.operation == collective_operation::reduce_scatter;
     for (std::size_t r = 0; r < group.size(); ++r) {
       if (g.operation == collective_operation::reduce && g.root >= 0 &&
@@ -299,12 +201,16 @@ replayed replay_collective(const model::collective_row& c, std::span<const op_in
       }
       require(g.out(r).values.size() == all[r].exact.size(),
               "an output of another size than its inputs imply");
-      if (reduces) offer_faults(g, r, first[r], all[r]);
+      if (reduces)
+        offer_faults(g, r, first[r], all[r]);
+      else
+        offer_misplaced(g, r, all[r]);
       judgement j = judge(group[r], 0, all[r]);
       if (reduces && j.v == verdict::beyond && j.cause_hint == "op-overflow" && g.wire.precision < 24) {
         j.cause_hint = "low-precision-communication";
         j.reason = "a partial sum leaves the range of the wire";
       }
+      if (reduces && j.v == verdict::beyond) try_lost_shares(g, r, first[r], all[r], j);
       if (reduces && j.v == verdict::beyond) try_narrower_wire(g, r, first[r], all[r], j);
       if (reduces && j.v == verdict::within && g.wire.precision < grid_of(g.out(r).type).precision) {
         j.evidence.emplace_back("wire_precision", g.wire.precision);

@@ -46,7 +46,15 @@ expectations embedding(const call& c) {
     std::copy_n(table.values.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(id) * width),
                 width, values.begin() + static_cast<std::ptrdiff_t>(t * width));
   }
-  return moved(std::move(values), keeps_values(table, c.write(0)));
+  expectations e = moved(std::move(values), keeps_values(table, c.write(0)));
+  // The row of an id that is hidden is anything.
+  if (const operand& which = c.op().reads[0]; hides(which)) {
+    const std::vector<std::uint8_t> zero = zero_coded(which);
+    for (std::size_t i = 0; i < e[0].exact.size(); ++i)
+      if (zero[i / width] == 0) e[0].judged.push_back(static_cast<std::int64_t>(i));
+    require(!e[0].judged.empty(), "which ids are hidden is not told");
+  }
+  return e;
 }
 
 expectations mask(const call& c) {

@@ -22,6 +22,14 @@ std::vector<std::uint8_t> zero_coded(const operand& x) {
   return zero;
 }
 
+std::vector<std::uint8_t> hidden_by_code(const operand& x) {
+  if (!hides(x)) return {};
+  std::vector<std::uint8_t> places = zero_coded(x);
+  require(std::count(places.begin(), places.end(), 1) == x.row->hidden,
+          "which elements are hidden is not told");
+  return places;
+}
+
 std::vector<std::uint8_t> hidden_places(const operand& x, const tensor& result) {
   if (!hides(x)) return {};
   std::vector<std::uint8_t> places = zero_coded(x);

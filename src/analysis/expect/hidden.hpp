@@ -12,6 +12,10 @@ namespace numdiff::analysis::expect {
 // 1 for every element whose code is zero: all hidden ones, and visible ones that are +0.
 [[nodiscard]] std::vector<std::uint8_t> zero_coded(const operand& x);
 
+// Which elements of `x` are hidden, where no visible element has code zero. Empty: none. Throws cannot_replay
+// when the count does not decide.
+[[nodiscard]] std::vector<std::uint8_t> hidden_by_code(const operand& x);
+
 // Which elements of `x` are hidden, when an op wrote `result` of the same size from it and a hidden element
 // gives 0 or NaN there. Empty: none. Throws cannot_replay when the count does not decide.
 [[nodiscard]] std::vector<std::uint8_t> hidden_places(const operand& x, const tensor& result);

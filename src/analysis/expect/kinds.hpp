@@ -83,6 +83,11 @@ expectations sum_of_squares(const call&);
 expectations square_root(const call&);
 expectations clip_by_norm(const call&);
 expectations adamw(const call&);
+expectations argmax(const call&);
+expectations top_k(const call&);
+expectations sample(const call&);
+expectations relu(const call&);
+expectations relu_gradient(const call&);
 
 // Runs f.operator()<double>() or <long double>().
 template <class F>

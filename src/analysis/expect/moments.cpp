@@ -2,34 +2,66 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
+#include "analysis/expect/hidden.hpp"
 #include "analysis/expect/kinds.hpp"
 
 namespace numdiff::analysis::expect {
 namespace {
 
-// The part of x that element `row` of the output is made of.
-struct rows_of {
-  const tensor* x;
-  std::size_t length;
-
-  explicit rows_of(const call& c) : x(&c.read(0)), length(0) {
+// The visible elements that each element of the output is made of.
+class rows_of {
+ public:
+  explicit rows_of(const call& c) {
+    const tensor& x = c.read(0);
     const std::size_t n = c.write(0).values.size();
-    require(n > 0 && x->values.size() % n == 0, "the output is not a part of the input's shape");
-    length = x->values.size() / n;
-    require(length > 0 && (n == 1 || length == last_of(x->shape)),
+    require(n > 0 && x.values.size() % n == 0, "the output is not a part of the input's shape");
+    const std::size_t length = x.values.size() / n;
+    require(length > 0 && (n == 1 || length == last_of(x.shape)),
             "statistics over other than the last dimension");
+    const std::vector<std::uint8_t> hidden = hidden_by_code(c.op().reads[0]);
+    values_ = &x.values;
+    if (!hidden.empty()) {
+      for (std::size_t i = 0; i < hidden.size(); ++i) {
+        if (i % length == 0) begin_.push_back(visible_.size());
+        if (hidden[i] == 0) visible_.push_back(x.values[i]);
+      }
+      values_ = &visible_;
+    } else {
+      for (std::size_t r = 0; r < n; ++r) begin_.push_back(r * length);
+    }
+    begin_.push_back(values_->size());
+    whole_ = length;
   }
-  [[nodiscard]] const double* operator[](std::size_t row) const { return x->values.data() + row * length; }
+  rows_of(const rows_of&) = delete;
+  rows_of& operator=(const rows_of&) = delete;
+  [[nodiscard]] std::size_t size() const { return begin_.size() - 1; }
+  [[nodiscard]] std::size_t whole() const { return whole_; }  // length of a row with its hidden elements
+  [[nodiscard]] std::span<const double> operator[](std::size_t row) const {
+    return std::span(*values_).subspan(begin_[row], begin_[row + 1] - begin_[row]);
+  }
+
+ private:
+  const std::vector<double>* values_ = nullptr;
+  std::vector<double> visible_;
+  std::vector<std::size_t> begin_;
+  std::size_t whole_ = 0;
 };
 
 template <class F>
 expectations rows(const call& c, F&& f) {
   const rows_of x(c);
   expectations e(1);
-  const std::size_t n = c.write(0).values.size();
-  e[0].resize(n, c.wide());
-  for (std::size_t r = 0; r < n; ++r) f(e[0], r, x[r], x.length);
+  e[0].resize(x.size(), c.wide());
+  bool empty = false;
+  for (std::size_t r = 0; r < x.size(); ++r) empty = empty || x[r].empty();
+  for (std::size_t r = 0; r < x.size(); ++r) {
+    if (x[r].empty()) continue;  // nothing is seen: any convention
+    if (empty) e[0].judged.push_back(static_cast<std::int64_t>(r));
+    f(e[0], r, x[r].data(), x[r].size());
+  }
+  require(!empty || !e[0].judged.empty(), "every row is hidden");
   return e;
 }
 
@@ -45,10 +77,12 @@ void review_variance(const call& c, judgement& j) {
   double condition = 0;
   for (std::size_t r = 0; r < y.size(); ++r) {
     long double total = 0, squares = 0, spread = 0;
-    for (std::size_t i = 0; i < x.length; ++i) total += static_cast<long double>(x[r][i]);
-    const long double n = static_cast<long double>(x.length), mean = total / n;
-    for (std::size_t i = 0; i < x.length; ++i) {
-      const long double v = static_cast<long double>(x[r][i]);
+    const std::span<const double> row = x[r];
+    if (row.empty()) continue;
+    for (const double v : row) total += static_cast<long double>(v);
+    const long double n = static_cast<long double>(row.size()), mean = total / n;
+    for (const double one : row) {
+      const long double v = static_cast<long double>(one);
       squares += v * v;
       spread += (v - mean) * (v - mean);
     }
@@ -59,7 +93,7 @@ void review_variance(const call& c, judgement& j) {
     if (error <= 0.01 * exact) continue;
     ++off;
     if (exact > 0) condition = std::max(condition, static_cast<double>(mean * mean) / exact);
-    const double reach = 4 * c.unit() * mean_square * (2 + std::log2(static_cast<double>(x.length)));
+    const double reach = 4 * c.unit() * mean_square * (2 + std::log2(static_cast<double>(row.size())));
     noise += error <= reach;
   }
   if (impossible > 0) {
@@ -79,7 +113,7 @@ void review_variance(const call& c, judgement& j) {
 }  // namespace
 
 expectations mean(const call& c) {
-  return rows(c, [&](expectation& e, std::size_t r, const double* x, std::size_t n) {
+  expectations result = rows(c, [&](expectation& e, std::size_t r, const double* x, std::size_t n) {
     chain<long double> s(c.sum(), static_cast<std::int64_t>(n));
     for (std::size_t i = 0; i < n; ++i) s.add(static_cast<long double>(x[i]));
     s.finish();
@@ -90,6 +124,18 @@ expectations mean(const call& c) {
     if (s.bound() > 0) e.allow(r, s.bound() / count);
     if (s.overflowed()) e.mark(r, defect::accumulator_overflow);
   });
+  if (hides(c.op().reads[0])) {
+    result[0].hypotheses.push_back({"wrong-divisor", "the sum was divided by the length with its padding",
+                                    [&c](const expectation& honest) {
+                                      const rows_of x(c);
+                                      std::vector<double> values = honest.exact;
+                                      for (std::size_t r = 0; r < values.size(); ++r)
+                                        values[r] *=
+                                            static_cast<double>(x[r].size()) / static_cast<double>(x.whole());
+                                      return values;
+                                    }});
+  }
+  return result;
 }
 
 expectations variance(const call& c) {
@@ -132,20 +178,20 @@ expectations maximum(const call& c) {
 
 // How many elements equal the row's maximum: at least one.
 expectations maximum_count(const call& c) {
-  const rows_of x(c);
   const tensor& top = c.read(1);
   require(top.values.size() == c.write(0).values.size(), "one maximum for each row");
   expectations result = rows(c, [&](expectation& e, std::size_t r, const double* row, std::size_t n) {
     e.set(r, static_cast<double>(std::count(row, row + n, top.values[r])), 0);
   });
   result[0].copies = true;
-  result[0].review = [&c, x](const expectation&, judgement& j) {
+  result[0].review = [&c](const expectation&, judgement& j) {
+    const rows_of x(c);
     const tensor& tops = c.read(1);
     std::int64_t none = 0, rounded = 0;
     for (std::size_t r = 0; r < tops.values.size(); ++r) {
       if (c.write(0).values[r] != 0 || std::isnan(tops.values[r])) continue;
       ++none;
-      const double own = *std::max_element(x[r], x[r] + x.length);
+      const double own = x[r].empty() ? tops.values[r] : *std::ranges::max_element(x[r]);
       rounded += own != tops.values[r] && grid_of(tops.type).round(own) == tops.values[r];
     }
     if (none == 0) return;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/expect/hidden.hpp"
 #include "analysis/expect/kinds.hpp"
 
 namespace numdiff::analysis::expect {
@@ -85,12 +86,14 @@ expectations embedding_gradient(const call& c) {
   const tensor &ids = c.read(0), &dy = c.read(1), &table = c.write(0);
   const std::size_t width = last_of(table.shape), entries = width > 0 ? table.values.size() / width : 0;
   require(ids.values.size() * width == dy.values.size(), "ids and rows do not fit");
+  const std::vector<std::uint8_t> hidden = hidden_by_code(c.op().reads[0]);
   return in_precision_of(c, [&]<class R>() {
     expectations e(1);
     e[0].resize(table.values.size(), c.wide());
     std::vector<chain<R>> sums(table.values.size(),
                                chain<R>(c.sum(), static_cast<std::int64_t>(ids.values.size())));
     for (std::size_t t = 0; t < ids.values.size(); ++t) {
+      if (!hidden.empty() && hidden[t] != 0) continue;
       const double id = ids.values[t];
       require(id >= 0 && id < static_cast<double>(entries), "an id outside the table");
       const std::size_t at = static_cast<std::size_t>(id) * width;

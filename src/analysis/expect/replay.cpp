@@ -6,6 +6,7 @@
 
 #include "analysis/expect/judge.hpp"
 #include "analysis/expect/kinds.hpp"
+#include "analysis/expect/taint.hpp"
 
 namespace numdiff::analysis {
 namespace expect {
@@ -20,6 +21,7 @@ constexpr std::array kinds = {
     named_kind{"adamw", adamw},
     named_kind{"add", add},
     named_kind{"amax", amax},
+    named_kind{"argmax", argmax},
     named_kind{"cast", cast},
     named_kind{"clip_by_norm", clip_by_norm},
     named_kind{"copy", copy},
@@ -41,9 +43,12 @@ constexpr std::array kinds = {
     named_kind{"multiply", multiply},
     named_kind{"power", power},
     named_kind{"reciprocal_square_root", reciprocal_square_root},
+    named_kind{"relu", relu},
+    named_kind{"relu_gradient", relu_gradient},
     named_kind{"rms_norm", rms_norm},
     named_kind{"rms_norm_gradient", rms_norm_gradient},
     named_kind{"rope", rope},
+    named_kind{"sample", sample},
     named_kind{"scale", scale},
     named_kind{"silu", silu},
     named_kind{"silu_gradient", silu_gradient},
@@ -56,6 +61,7 @@ constexpr std::array kinds = {
     named_kind{"sum_of_squares", sum_of_squares},
     named_kind{"swiglu", swiglu},
     named_kind{"swiglu_gradient", swiglu_gradient},
+    named_kind{"top_k", top_k},
     named_kind{"variance", variance},
 };
 
@@ -122,7 +128,9 @@ replayed replay(const op_instance& op) {
       expect::require(expected[w].exact.size() == c.write(w).values.size(),
                       "an output of another shape than its inputs imply");
       if (!c.sum().narrow()) expected[w].grain = 4 * c.sum().numbers.smallest();
-      r.outputs.push_back(expect::judge(op, w, expected[w]));
+      judgement j = expect::judge(op, w, expected[w]);
+      expect::blame_padding(op, kind, expected[w], j);
+      r.outputs.push_back(std::move(j));
     }
     r.done = true;
   } catch (const std::exception& e) {

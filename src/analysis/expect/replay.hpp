@@ -72,7 +72,8 @@ bool replays(std::string_view kind) noexcept;
 // Ops of one rank. Never throws: what cannot be replayed says why.
 replayed replay(const op_instance& op);
 
-// One instance per rank of the group, in group order; one judgement per rank.
+// One instance per rank of the group, in group order; one judgement per rank. `peer` of the row is the root's
+// place in the group.
 replayed replay_collective(const model::collective_row& c, std::span<const op_instance> group);
 
 }  // namespace numdiff::analysis

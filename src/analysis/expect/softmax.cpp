@@ -137,14 +137,20 @@ namespace {
 struct targets {
   std::size_t rows, classes;
   const tensor &logits, &ids;
+  std::vector<std::uint8_t> hidden;
   explicit targets(const call& c)
-      : rows(0), classes(last_of(c.read(0).shape)), logits(c.read(0)), ids(c.read(1)) {
+      : rows(0),
+        classes(last_of(c.read(0).shape)),
+        logits(c.read(0)),
+        ids(c.read(1)),
+        hidden(hidden_by_code(c.op().reads[1])) {
     require(classes > 0 && ids.values.size() * classes == logits.values.size(),
             "logits and targets do not fit");
     rows = ids.values.size();
   }
-  // Negative or too large: a row that is left out (padding).
+  // Hidden, negative or too large: a row that is left out (padding).
   [[nodiscard]] std::ptrdiff_t at(std::size_t t) const {
+    if (!hidden.empty() && hidden[t] != 0) return -1;
     const double id = ids.values[t];
     return id >= 0 && id < static_cast<double>(classes) ? static_cast<std::ptrdiff_t>(id) : -1;
   }

@@ -159,3 +159,53 @@ TEST_CASE("scatter, gather and broadcast") {
   broadcast.write_all(broadcast.input(1));
   broadcast.all_are(verdict::within, "");
 }
+
+TEST_CASE("gathered parts in another order, and a broadcast that a rank did not take") {
+  group gather(dtype::f16, dtype::f16, reduction::none, 3, 10, 11);
+  gather.row().operation = static_cast<std::uint16_t>(collective_operation::all_gather);
+  values swapped;
+  for (const std::size_t r : {std::size_t{0}, std::size_t{2}, std::size_t{1}})
+    swapped.insert(swapped.end(), gather.input(r).begin(), gather.input(r).end());
+  gather.write_all(swapped);
+  gather.all_are(verdict::beyond, "shard-mismatch");
+
+  group broadcast(dtype::bf16, dtype::bf16, reduction::none, 3, 8, 12);
+  broadcast.row().operation = static_cast<std::uint16_t>(collective_operation::broadcast);
+  broadcast.row().peer = 1;
+  for (std::size_t r = 0; r < 3; ++r) broadcast.write(r, broadcast.input(r == 2 ? 2 : 1));
+  CHECK(broadcast.replay().outputs[0].v == verdict::within);
+  CHECK(broadcast.replay().outputs[2].cause_hint == "replica-divergence");
+}
+
+TEST_CASE("the part of another rank, and a reduction to a root that did not happen") {
+  group scatter(dtype::bf16, dtype::bf16, reduction::sum, 3, 60, 13);
+  scatter.row().operation = static_cast<std::uint16_t>(collective_operation::reduce_scatter);
+  const values whole = scatter.ring(dtype::bf16);
+  for (const std::size_t r : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+    const auto from = static_cast<std::ptrdiff_t>(20 * (r == 1 ? 2 : r));
+    scatter.write(r, values(whole.begin() + from, whole.begin() + from + 20));
+  }
+  CHECK(scatter.replay().outputs[0].v == verdict::within);
+  CHECK(scatter.replay().outputs[1].cause_hint == "shard-mismatch");
+
+  group reduce(dtype::f32, dtype::f32, reduction::sum, 3, 40, 14);
+  reduce.row().operation = static_cast<std::uint16_t>(collective_operation::reduce);
+  reduce.row().peer = 2;
+  for (std::size_t r = 0; r < 3; ++r) reduce.write(r, reduce.input(r));
+  CHECK(reduce.replay().outputs[2].cause_hint == "missing-reduction");
+  CHECK(reduce.replay().outputs[0].v == verdict::undecided);  // what the others hold is not promised
+}
+
+TEST_CASE("shares that vanish before they are summed") {
+  for (const dtype wire : {dtype::f8e5m2, dtype::f16}) {
+    const double size = wire == dtype::f16 ? 1e-7 : 3e-5;
+    group g(dtype::f32, wire, reduction::average, 8, 90, 15, spread_of::positive);
+    for (std::size_t r = 0; r < 8; ++r) {
+      values x = g.input(r);
+      for (double& v : x) v = size * (1 + 0.1 * std::tanh(v));
+      g.run(r).input(0) = stored(dtype::f32, {90}, x);
+    }
+    g.write_all(values(90, 0.0));
+    g.all_are(verdict::beyond, "low-precision-communication");
+  }
+}

@@ -1,5 +1,6 @@
 #pragma once
 // Honest executions of ops in any formats, through numdiff's own casts, and the records they would leave.
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <functional>
@@ -54,6 +55,18 @@ class execution {
   }
   execution& write(tensor x, role r = role::output) {
     writes_.push_back(make(std::move(x), r));
+    return *this;
+  }
+  // Elements of a read that its view hides: stored as zero and counted.
+  execution& hide(std::size_t read, const std::vector<std::size_t>& places) {
+    tensor& x = reads_[read].value;
+    const std::size_t size = x.codes.size() / x.values.size();
+    for (const std::size_t i : places) {
+      x.values[i] = 0;
+      std::fill_n(x.codes.begin() + static_cast<std::ptrdiff_t>(i * size), size, std::byte{0});
+    }
+    for (detail::capture_row& row : rows_)
+      if (&row == reads_[read].row) row.hidden = static_cast<std::int64_t>(places.size());
     return *this;
   }
   execution& scalar(const std::string& name, double value) {
