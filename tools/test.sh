@@ -40,7 +40,7 @@ mkdir -p build
 for stage in "${stages[@]}"; do
   case $stage in
     gcc)
-      configure gcc -DCMAKE_CXX_COMPILER=g++ -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -g1 -DNDEBUG"
+      configure gcc -DCMAKE_CXX_COMPILER=g++
       build gcc
       run_tests gcc
       ;;
