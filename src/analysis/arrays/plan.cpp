@@ -10,7 +10,7 @@ using model::array_layout;
 using model::extents;
 
 // Chunks of a side and boxes are held by two threads at most; together they stay below 256 MiB.
-constexpr std::uint64_t small_box = 256 << 10, box = 1 << 20, rewound_box = 32 << 20, two_threads = 24 << 20;
+constexpr std::uint64_t small_box = 256 << 10, box = 1 << 20, large_box = 32 << 20, two_threads = 24 << 20;
 constexpr std::uint64_t texts_of_a_box = 4096;
 
 // As many elements as fit, in the order of `shape`, the last dimension first; the others get 1.
@@ -23,6 +23,17 @@ extents fitting(const extents& shape, std::uint64_t elements) {
     if (cell[d] < shape[d]) break;
   }
   return cell;
+}
+
+// Whether boxes of `bytes` cut across several chunks of a side, which are then unpacked again for each box.
+bool cuts_chunks(const extents& cell, const extents& chunk, std::uint64_t element_bytes,
+                 std::uint64_t bytes) {
+  if (chunk.empty()) return false;
+  std::uint64_t size = element_bytes;
+  for (const std::uint64_t extent : cell) size *= extent;
+  bool several = false;
+  for (std::size_t d = 0; d < cell.size(); ++d) several = several || chunk[d] < cell[d];
+  return several && size > bytes;
 }
 
 extents reversed(extents shape) {
@@ -63,10 +74,11 @@ reading_plan plan_reading(const extents& shape, std::uint64_t element_bytes, con
   const std::uint64_t elements = (texts ? plan.box_bytes : small_box) / element_bytes;
   plan.one_thread = a.sequential || b.sequential || a.block_bytes + b.block_bytes > two_threads;
   if (a.sequential || b.sequential) {
-    const bool other_order = a.column_major != b.column_major;
-    const bool rewinds = other_order && a.sequential && b.sequential;
     const bool by_column = a.sequential ? a.column_major : b.column_major;
-    if (rewinds) plan.box_bytes = rewound_box;
+    const bool rewinds = a.sequential && b.sequential && a.column_major != b.column_major;
+    if (rewinds || cuts_chunks(shape, a.chunk, element_bytes, box) ||
+        cuts_chunks(shape, b.chunk, element_bytes, box))
+      plan.box_bytes = large_box;
     const std::uint64_t room = std::max<std::uint64_t>(plan.box_bytes / element_bytes, 1);
     plan.cell = by_column ? reversed(fitting(reversed(shape), room)) : fitting(shape, room);
     plan.last_first = by_column;
@@ -81,6 +93,11 @@ reading_plan plan_reading(const extents& shape, std::uint64_t element_bytes, con
     }
   } else if (!a.chunk.empty() || !b.chunk.empty()) {
     plan.cell = blocks(shape, a, b, elements);
+    if (cuts_chunks(plan.cell, a.chunk, element_bytes, box) ||
+        cuts_chunks(plan.cell, b.chunk, element_bytes, box)) {
+      plan.box_bytes = large_box;
+      plan.one_thread = true;
+    }
   } else {
     plan.cell = fitting(shape, elements);
   }

@@ -123,6 +123,14 @@ with h5py.File("a.h5", "w", userblock_size=1024) as f:
 run("a.h5", write("b.h5", {"x": x}), 0, "agree: ")
 
 
+# Chunks across each other, larger than a piece that is read.
+wide = np.random.default_rng(1).integers(0, 9, (1500, 1500)).astype("i4")
+other = wide.copy()
+other[1400, 3] = 77
+pair(data(wide, chunks=(1500, 20), compression="gzip", compression_opts=1), data(other, chunks=(20, 1500), compression="lzf"), 1,
+     "differ: 1 of 2,250,000", "first at [1400, 3]")
+
+
 # Groups, links and names. A group inside itself ends.
 def links(target, again="g/h"):
     def make(f):
