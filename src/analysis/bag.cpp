@@ -17,6 +17,17 @@ bool same_bag(const merged_capture& a, const merged_capture& b) noexcept {
          std::abs(a.sum_abs - b.sum_abs) <= 1e-12 * a.sum_abs;
 }
 
+namespace {
+
+// By sums and extremes: other numbers of the same distribution have none of them in common.
+bool like_bag(const merged_capture& a, const merged_capture& b, double unit) noexcept {
+  const auto near = [unit](double x, double y, double scale) { return std::abs(x - y) <= unit * scale; };
+  return a.sum_sq > 0 && near(a.amax, b.amax, a.amax) && near(a.sum_sq, b.sum_sq, a.sum_sq) &&
+         near(a.sum_abs, b.sum_abs, a.sum_abs) && near(a.sum, b.sum, a.sum_abs);
+}
+
+}  // namespace
+
 bool same_bag_rounded(const run_index& of_a, const merged_capture& a, const run_index& of_b,
                       const merged_capture& b) {
   constexpr std::int64_t most = std::int64_t{1} << 22;
@@ -25,7 +36,9 @@ bool same_bag_rounded(const run_index& of_a, const merged_capture& a, const run_
   if (a.nonfinite() + b.nonfinite() + a.hidden + b.hidden > 0) return false;
   placement_cache places_a, places_b;
   value_reader x(of_a, a, places_a), y(of_b, b, places_b);
-  if (!x.readable() || !y.readable() || x.size() != y.size() || x.scaled() || y.scaled()) return false;
+  if (x.scaled() || y.scaled()) return false;
+  if (!x.readable() || !y.readable()) return like_bag(a, b, unit);
+  if (x.size() != y.size()) return false;
   std::vector<double> left(static_cast<std::size_t>(x.size())), right(left.size());
   x.read<double>(0, left);
   y.read<double>(0, right);

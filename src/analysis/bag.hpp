@@ -8,8 +8,8 @@ namespace numdiff::analysis {
 // One format: by counts, extremes and sums.
 bool same_bag(const merged_capture& a, const merged_capture& b) noexcept;
 
-// The formats may differ by one rounding: by the sorted values. False when a side kept no values, or for more
-// than 2^22 of them.
+// The formats may differ by one rounding: by the sorted values, or by sums and extremes when a side kept
+// none. False for more than 2^22 of them.
 bool same_bag_rounded(const run_index& of_a, const merged_capture& a, const run_index& of_b,
                       const merged_capture& b);
 

@@ -35,13 +35,13 @@ struct judged_run {
   [[nodiscard]] bool applied_before(const logical_op& op, double factor, int hops = 4) const;
   [[nodiscard]] bool rescaled(std::int32_t capture) const;
   std::vector<bool> softmax_inputs;  // by capture: what a softmax reads, directly or through a mask
-  // (recompute.cpp) step, micro-batch, scope, name, call
-  using program_op = std::tuple<std::int64_t, std::int32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
-  [[nodiscard]] static program_op place_of_pass(const logical_op& op);
-  [[nodiscard]] std::map<program_op, std::int32_t> find_forward() const;
-  // What the forward pass captured where a recomputation captures again, nullptr when it did not.
-  [[nodiscard]] const logical_capture* forward_of(const logical_capture& c) const;
-  std::map<program_op, std::int32_t> forward;  // ops of the forward pass; empty when nothing is recomputed
+  // (recompute.cpp) step, scope, name
+  using program_op = std::tuple<std::int64_t, std::uint32_t, std::uint32_t>;
+  [[nodiscard]] std::map<program_op, std::vector<std::int32_t>> find_forward() const;
+  // The op of the forward pass that an op computes again, nullptr when it was not captured.
+  [[nodiscard]] const logical_op* forward_of(const logical_op& again) const;
+  // Ops of the forward pass; empty when nothing is recomputed.
+  std::map<program_op, std::vector<std::int32_t>> forward;
 };
 
 // A pair of captures, or one without partner, on its way through the judgement.

@@ -4,11 +4,19 @@
 
 #include "analysis/bag.hpp"
 #include "analysis/comparer.hpp"
+#include "analysis/expect/grid.hpp"
 #include "numdiff/format.hpp"
 
 namespace numdiff::analysis {
 
 namespace {
+
+// What rounding among the subnormal numbers of a format adds to the distance, over the norm.
+double steps_of_subnormals(dtype type, const merged_capture& of) {
+  const double norm = std::sqrt(of.sum_sq);
+  if (!(norm > 0) || is_integer(type)) return 0;
+  return 0.5 * expect::grid_of(type).smallest() * std::sqrt(static_cast<double>(of.count)) / norm;
+}
 
 bool scaled(const run_index& run, const logical_capture& c) {
   return run.capture_row_of(c.members.front()).scaling != 0;
@@ -98,7 +106,8 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
     x.apart = measure_sketches(reference_.index, *r, test_.index, t);
     if (x.apart.contaminated) known = false;
     const bool addends = r->partial || t.partial;
-    const double allowed = integers ? 0 : addends ? 16 * unit : r->type == t.type ? 0 : unit;
+    const double one_rounding = unit + steps_of_subnormals(r->type, *r) + steps_of_subnormals(t.type, *r);
+    const double allowed = integers ? 0 : addends ? 16 * unit : r->type == t.type ? 0 : one_rounding;
     agrees = x.apart.relative_l2 <= allowed;
     x.limit = allowed;
   } else if (same_form) {

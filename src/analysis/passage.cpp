@@ -19,7 +19,7 @@ kept same_numbers(judged_run& run, std::int32_t written, std::int32_t read) {
       merge(run.index, run.index.captures()[static_cast<std::size_t>(written)], run.placements);
   const merged_capture b =
       merge(run.index, run.index.captures()[static_cast<std::size_t>(read)], run.placements);
-  if (a.local || b.local || a.count != b.count) return kept::unknown;
+  if (a.local || b.local || a.count != b.count || a.hidden != b.hidden) return kept::unknown;
   if (equal(a, b)) return kept::same;
   if (same_bag(a, b) || same_bag_rounded(run.index, a, run.index, b)) return kept::unknown;
   const auto scaled = [&](const merged_capture& m) {

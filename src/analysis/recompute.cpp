@@ -28,36 +28,63 @@ bool recomputed_here(const judged_run& run, const logical_capture& c) {
   return run.index.ops()[source.op].phase == phase::recompute;
 }
 
-}  // namespace
-
-judged_run::program_op judged_run::place_of_pass(const logical_op& op) {
-  return {op.step, op.micro_batch, op.scope, op.name, op.call};
-}
-
-std::map<judged_run::program_op, std::int32_t> judged_run::find_forward() const {
-  std::map<program_op, std::int32_t> found;
-  const auto recomputes = [](const logical_op& op) { return op.phase == phase::recompute; };
-  if (std::ranges::none_of(index.ops(), recomputes)) return found;
-  for (std::size_t i = 0; i < index.ops().size(); ++i) {
-    const logical_op& op = index.ops()[i];
-    if (op.phase == phase::forward) found.emplace(place_of_pass(op), static_cast<std::int32_t>(i));
-  }
-  return found;
-}
-
-const logical_capture* judged_run::forward_of(const logical_capture& c) const {
-  const auto at = forward.find(place_of_pass(index.ops()[c.op]));
-  if (at == forward.end()) return nullptr;
-  for (const logical_capture& f : index.captures_of(op_of(*this, at->second))) {
+const logical_capture* counterpart(const run_index& run, const logical_op& op, const logical_capture& c) {
+  for (const logical_capture& f : run.captures_of(op)) {
     if (f.name == c.name && f.role == c.role && f.usage == c.usage && f.ordinal == c.ordinal) return &f;
   }
   return nullptr;
 }
 
+// By digests of the first rank; scalars aside.
+bool reads_alike(const run_index& run, const logical_op& op, const logical_op& again) {
+  for (const logical_capture& c : run.captures_of(again)) {
+    if (c.written || c.role == role::scalar) continue;
+    const logical_capture* was = counterpart(run, op, c);
+    if (was == nullptr) return false;
+    const model::capture_row& a = run.capture_row_of(was->members.front());
+    const model::capture_row& b = run.capture_row_of(c.members.front());
+    if (a.dtype != b.dtype || a.digest0 != b.digest0 || a.digest1 != b.digest1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::map<judged_run::program_op, std::vector<std::int32_t>> judged_run::find_forward() const {
+  std::map<program_op, std::vector<std::int32_t>> found;
+  const auto recomputes = [](const logical_op& op) { return op.phase == phase::recompute; };
+  if (std::ranges::none_of(index.ops(), recomputes)) return found;
+  for (std::size_t i = 0; i < index.ops().size(); ++i) {
+    const logical_op& op = index.ops()[i];
+    if (op.phase == phase::forward)
+      found[{op.step, op.scope, op.name}].push_back(static_cast<std::int32_t>(i));
+  }
+  return found;
+}
+
+// A backward pass may run through its calls and micro-batches in another order than the forward pass: the
+// call that read the same is the one.
+const logical_op* judged_run::forward_of(const logical_op& again) const {
+  const auto at = forward.find({again.step, again.scope, again.name});
+  if (at == forward.end()) return nullptr;
+  const logical_op* in_place = nullptr;
+  for (const std::int32_t i : at->second) {
+    const logical_op& op = op_of(*this, i);
+    const bool same_place = op.micro_batch == again.micro_batch && op.call == again.call;
+    if (same_place) in_place = &op;
+    if (reads_alike(index, op, again)) {
+      in_place = &op;
+      break;
+    }
+  }
+  return in_place;
+}
+
 void add_recomputation(evidence& e, const judged_run& run, const logical_capture& c) {
   const logical_op& op = run.index.ops()[c.op];
   if (op.phase != phase::recompute || c.role == role::scalar) return;
-  const logical_capture* first = run.forward_of(c);
+  const logical_op* forward = run.forward_of(op);
+  const logical_capture* first = forward == nullptr ? nullptr : counterpart(run.index, *forward, c);
   if (first == nullptr) return;
   const merged_capture before = merged(run, *first);
   if (equal(before, *e.own) || before.count != e.own->count || before.local || e.own->local) return;
@@ -70,7 +97,7 @@ void add_recomputation(evidence& e, const judged_run& run, const logical_capture
   bool same_settings = true;
   for (const logical_capture& read : run.index.captures_of(op)) {
     if (read.written) continue;
-    const logical_capture* was = run.forward_of(read);
+    const logical_capture* was = counterpart(run.index, *forward, read);
     if (was != nullptr && equal(merged(run, *was), merged(run, read))) continue;
     if (read.role != role::scalar) return;  // the read carries the difference
     same_settings = false;

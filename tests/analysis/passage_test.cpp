@@ -155,6 +155,28 @@ TEST_CASE("a recomputation that reads something else") {
   CHECK(first(compare(a.run(), c.run())) == "w recompute-mismatch");
 }
 
+TEST_CASE("micro-batches that are recomputed in another order are matched by what they read") {
+  const auto build = [](bool recomputes, double change) {
+    run_builder b;
+    for (const bool again : {false, true}) {
+      if (again && !recomputes) continue;
+      for (const std::uint64_t n : {1U, 2U, 3U}) {
+        std::vector<double> x = numbers(count, 90 + (again ? 4 - n : n)), y = x;
+        for (double& v : y) v = in(dtype::f32, {v * v})[0];
+        if (again && n == 2) y[7] += change;
+        b->op(0, "s", "gate", "square", again ? phase::recompute : phase::forward);
+        b->input("x", whole(x));
+        b->output("y", whole(y));
+      }
+    }
+    return b;
+  };
+  // The call number counts ops of one name within a phase.
+  run_builder a = build(false, 0), b = build(true, 0), c = build(true, 1);
+  CHECK(first(compare(a.run(), b.run())) == "none");
+  CHECK(first(compare(a.run(), c.run())) == "y recompute-mismatch");
+}
+
 TEST_CASE("choices that flip within the error of their inputs are benign, and the margin is told") {
   const auto build = [](dtype t, bool wrong) {
     run_builder b;
@@ -209,4 +231,38 @@ TEST_CASE("a constant as fp32 holds it is the same constant; as bf16 holds it, i
   CHECK(first(compare(a.run(), low.run())) == "eps constant-precision");
   run_builder other = build(2.01e-3, dtype::bf16);
   CHECK(first(compare(a.run(), other.run())) == "eps setting-differs");
+}
+
+TEST_CASE("at level sketch a rounding among subnormal numbers is no other input") {
+  const auto build = [](dtype t, std::uint64_t seed) {
+    run_builder b(1, level::sketch);
+    std::vector<double> x = numbers(3000, seed);
+    for (double& v : x) v *= 4e-5;
+    b->op(0, "s", "fold", "mystery");
+    b->input("x", whole(in(t, x), t));
+    b->output("y", whole(std::vector<double>{1.0}));
+    return b;
+  };
+  run_builder a = build(dtype::f32, 70), b = build(dtype::f16, 70), c = build(dtype::f16, 71);
+  CHECK(first(compare(a.run(), b.run())) == "none");
+  CHECK(first(compare(a.run(), c.run())) == "x input-differs");
+}
+
+TEST_CASE("the same numbers at other places are told from other numbers, in any format and level") {
+  for (const level keep : {level::tensors, level::sketch}) {
+    for (const dtype t : {dtype::f32, dtype::bf16, dtype::f16}) {
+      const auto build = [keep](dtype type, std::uint64_t seed, std::size_t turned) {
+        run_builder b(1, keep);
+        std::vector<double> w = numbers(3000, seed);
+        std::rotate(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(turned), w.end());
+        b->op(0, "s", "proj", "mystery");
+        b->weight("w", whole(in(type, w), type));
+        b->output("y", whole(std::vector<double>{1.0}));
+        return b;
+      };
+      run_builder a = build(dtype::f32, 80, 0), turned = build(t, 80, 1500), other = build(t, 81, 0);
+      CHECK(first(compare(a.run(), turned.run())) == "w shard-mismatch");
+      CHECK(first(compare(a.run(), other.run())) == "w input-differs");
+    }
+  }
 }
