@@ -23,7 +23,7 @@ namespace numdiff::store {
 namespace {
 
 constexpr rlim_t cpu_seconds = 300;  // a run of 100 GB of records is read in less
-constexpr time_t step_seconds = 60;  // of processor time, without a step forward
+constexpr time_t step_seconds = 20;  // of processor time, without a step forward
 constexpr rlim_t address_space = rlim_t{4} << 30;
 constexpr int threw = 100, out_of_memory = 101;  // exit codes of the child
 
