@@ -24,9 +24,11 @@ void write(const reproduction& r, const std::string& folder) {
   };
   for (const part p :
        {part{version::reference, "reference"}, part{version::test, "test"},
-        part{version::near_miss, "near_miss"}, part{version::near_miss_reference, "near_miss_reference"}}) {
+        part{version::near_miss, "near_miss"}, part{version::near_miss_reference, "near_miss_reference"},
+        part{version::good, "good"}}) {
     const bool is_reference = p.which == version::reference || p.which == version::near_miss_reference;
     if (p.which == version::near_miss_reference && !r.expected.own_reference) continue;
+    if (p.which == version::good && !r.expected.good_run) continue;
     const std::int32_t own = is_reference ? r.expected.reference_ranks : 0;
     record([&](numdiff::session& s, std::int32_t rank) { r.run(p.which, s, rank); },
            folder + "/" + r.rule + "." + p.name + ".h5", own > 0 ? own : r.expected.ranks);
@@ -42,7 +44,8 @@ int main(int argc, char** argv) {
     std::printf(
         "Usage: reproduce              lists the rules\n"
         "       reproduce RULE [DIR]   writes RULE.reference.h5, RULE.test.h5, RULE.near_miss.h5, and\n"
-        "                              RULE.near_miss_reference.h5 where the near miss needs its own\n");
+        "                              RULE.near_miss_reference.h5 where the near miss needs its own,\n"
+        "                              RULE.good.h5 where good runs are the measure\n");
     return name == "--help" ? 0 : 2;
   }
   const auto all = reproductions();

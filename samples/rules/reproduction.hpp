@@ -10,7 +10,7 @@
 
 namespace reproduce {
 
-enum class version { reference, test, near_miss, near_miss_reference };
+enum class version { reference, test, near_miss, near_miss_reference, good };
 
 // What numdiff says when `test` and `near_miss` are compared with `reference`.
 struct expectation {
@@ -18,6 +18,7 @@ struct expectation {
   const char* found_in = "first_divergence";  // member of the JSON report where the rule stands
   std::int32_t ranks = 1;
   std::int32_t reference_ranks = 0;  // 0: as many as the others
+  bool good_run = false;             // all are compared by the envelope of the reference and another good run
   bool own_reference = false;        // the near miss is compared with near_miss_reference (other inputs)
 };
 

@@ -232,7 +232,7 @@ void chain::find_gaps() {
   }
 
   std::unordered_map<std::uint64_t, std::pair<member, std::uint32_t>> bags_of_ranks;
-  const auto holder = [&](const model::capture_row& row, std::uint32_t own) -> std::int32_t {
+  const auto holder = [&](const model::capture_row& row, std::uint32_t own) -> const member* {
     if (bags_of_ranks.empty()) {
       for (const logical_capture& c : run_.captures()) {
         if (!c.written) continue;
@@ -244,11 +244,14 @@ void chain::find_gaps() {
     for (std::uint32_t r = 0; r < run_.run().ranks.size(); ++r) {
       if (r == own) continue;
       const auto at = bags_of_ranks.find(mix(bag_key(row), r));
-      if (at != bags_of_ranks.end() && same_sums(row, run_.capture_row_of(at->second.first))) {
-        return static_cast<std::int32_t>(r);
-      }
+      if (at != bags_of_ranks.end() && same_sums(row, run_.capture_row_of(at->second.first)))
+        return &at->second.first;
     }
-    return -1;
+    return nullptr;
+  };
+  placement_cache placements;
+  const auto part_of = [&](const member& m) -> const std::string& {
+    return placements.of(run_.rank_of(m).strings[run_.capture_row_of(m).placement]).part;
   };
 
   for (std::size_t i = 0; i < flows_.size(); ++i) {
@@ -258,12 +261,18 @@ void chain::find_gaps() {
     const habit& here = exact[exact_place(c)];
     const habit like = general[general_place(c)].without(here);
     if (flow.from.origin == origin::none) {
+      bool other_part = false;  // what the other rank wrote is another part of the whole
       for (const member& m : c.members) {
         if (run_.run().ranks[m.rank].rank != flow.world_rank) continue;
-        flow.foreign = holder(run_.capture_row_of(m), m.rank) >= 0;
+        const member* from = holder(run_.capture_row_of(m), m.rank);
+        flow.foreign = from != nullptr;
+        // Constants are alike everywhere.
+        const model::capture_row& row = run_.capture_row_of(m);
+        other_part = from != nullptr && row.minimum < row.maximum && part_of(*from) != part_of(m);
       }
       flow.first = run_.ops()[c.op].step == here.first_step;
-      if (flow.first || !here.usually_written()) continue;
+      // A weight has its place: no habit is needed to know that another part is the wrong one.
+      if (flow.first || !(here.usually_written() || (other_part && c.role == role::weight))) continue;
       flow.gap = flow.foreign ? gap::foreign_rank : gap::no_writer;
     } else if (flow.from.origin == origin::moved) {
       if (!here.usually_in_place() && !like.usually_in_place()) continue;

@@ -4,42 +4,11 @@
 #include <utility>
 
 #include "analysis/comparer.hpp"
+#include "analysis/completeness.hpp"
+#include "analysis/losses.hpp"
 #include "analysis/speed.hpp"
 
 namespace numdiff::analysis {
-
-namespace {
-
-std::string plural(std::uint64_t n, std::string_view what) {
-  return std::to_string(n) + " " + std::string(what) + (n == 1 ? "" : "s");
-}
-
-double badness(const table_row& row) {
-  const double local = row.limit > 0 ? row.local_ratio / row.limit : 0;
-  const double apart = std::isnan(row.apart.relative_l2) ? 0 : std::min(row.apart.relative_l2, 1e6);
-  return (row.verdict == verdict::beyond ? 1e9 : 0) + std::min(local, 1e6) * 10 + std::min(apart, 1.0);
-}
-
-void keep_worst(std::vector<table_row>& rows, std::size_t limit) {
-  const auto worse = [](const table_row& a, const table_row& b) { return badness(a) > badness(b); };
-  std::ranges::stable_sort(rows, worse);
-  if (rows.size() > limit) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(limit), rows.end());
-}
-
-run_summary summary_of(const run_index& index) {
-  run_summary s;
-  s.path = index.run().path;
-  s.run_id = index.run().run_id;
-  s.world_size = index.run().world_size;
-  s.ranks = static_cast<std::int32_t>(index.run().ranks.size());
-  s.ops = static_cast<std::uint64_t>(
-      std::ranges::count_if(index.ops(), [](const logical_op& op) { return !op.outside; }));
-  s.captures = index.captures().size();
-  s.closed = std::ranges::all_of(index.run().ranks, &model::rank_data::closed);
-  return s;
-}
-
-}  // namespace
 
 comparer::comparer(const model::run& reference, const model::run& test, const options& how)
     : how_(how), reference_(reference, names_, how.select), test_(test, names_, how.select) {}
@@ -47,6 +16,7 @@ comparer::comparer(const model::run& reference, const model::run& test, const op
 comparison comparer::run() {
   result_.reference = summary_of(reference_.index);
   result_.test = summary_of(test_.index);
+  if (how_.noise != nullptr) result_.envelope = {how_.noise->path, how_.noise->runs.size()};
   if (reference_.index.skips() || test_.index.skips()) {
     for (std::size_t i = 0; i < reference_.index.captures().size(); ++i) {
       const logical_capture& c = reference_.index.captures()[i];
@@ -92,59 +62,25 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
     const evidence e = evidence_of(x, pair, where, items, where == side::test ? test : reference);
 
     // Health counts what both runs share, too: a NaN that both made has an origin.
-    bool clean_reads = true, read_nan = false;
+    reads_health reads;
     for (const item& in : items) {
       const auto& merged = where == side::test ? in.test_merged : in.reference_merged;
-      if (!merged || in.any().written) continue;
-      if (merged->nan + merged->positive_infinity > 0) clean_reads = false;
-      read_nan = read_nan || merged->nan > 0;
+      if (merged && !in.any().written) reads.add(*merged);
     }
-    const bool made_alike = clean_reads && e.own->nan + e.own->positive_infinity > 0;
+    const bool made_alike = reads.clean && e.own->nan + e.own->positive_infinity > 0;
     if ((e.nonfinite_created || made_alike) && !skipped && !result_.nonfinite_origin) {
-      finding f;
       const auto known = std::ranges::find_if(
           result_.findings, [&](const finding& g) { return g.order == order && g.seen_in == where; });
-      if (known != result_.findings.end()) {
-        f = *known;
-      } else {
-        f = stated("ND192", {}, order);
-        if (e.own->nan == 0) f.symptom = "inf";
-        f.evidence = numbers_of(e);
-        f.benign = !e.nonfinite_created;
-      }
+      finding f = known != result_.findings.end() ? *known : nonfinite_made(e);
       f.where = run.index.place_of(c);
       f.seen_in = x.counted && !e.nonfinite_created ? side::both : where;
+      f.order = order;
       result_.nonfinite_origin = std::move(f);
     }
-
-    const double share = e.cast_count > 0
-                             ? static_cast<double>(e.cast_flushed) / static_cast<double>(e.cast_count)
-                         : e.local != nullptr && e.own->count > 0
-                             ? static_cast<double>(e.local->flushed) / static_cast<double>(e.own->count)
-                             : 0;
-    const bool saturates =
-        e.cast_count > 0 ? e.cast_overflowing > 0 : e.local != nullptr && e.local->saturated > 0;
-    const bool unchanged = e.local != nullptr && e.local->cause_hint == "lost-update";
-    if (!skipped && (share > 0.1 || saturates || unchanged)) {
-      const char* id = unchanged          ? "ND189"
-                       : saturates        ? (e.cast_headroom > 1 ? "ND188" : "ND199")
-                       : e.cast_count > 0 ? "ND193"
-                                          : "ND198";
-      finding f = stated(id, run.index.place_of(c), order);
-      f.evidence = numbers_of(e);
-      f.evidence.emplace_back("share_flushed", share);
+    for (finding& f : losses_of(e, reads)) {
+      f.where = run.index.place_of(c);
       f.seen_in = where;
-      result_.information_lost.push_back(std::move(f));
-    }
-
-    // Reads that are not finite, and results that do not show it: divided by, or cut at a maximum.
-    const bool absorbs = !skipped && !clean_reads && e.own->nonfinite() == 0 && e.kind != "mask" &&
-                         e.kind != "embedding" && e.own->count > 0;
-    if (absorbs) {
-      finding f = stated("ND197", run.index.place_of(c), order);
-      if (!read_nan) f.symptom = "overflow";
-      f.evidence = numbers_of(e);
-      f.seen_in = where;
+      f.order = order;
       result_.information_lost.push_back(std::move(f));
     }
 
@@ -181,7 +117,8 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
     }
     if (x.verdict != verdict::within || is_integer(e.type)) continue;
     const bool quantised = run.index.capture_row_of(c.members.front()).scaling != 0;
-    benign& kind = quantised                                         ? quantization_
+    benign& kind = x.repeats_differ                                  ? nondeterministic_
+                   : quantised                                       ? quantization_
                    : x.reference_merged->type == x.test_merged->type ? order_
                                                                      : rounding_;
     if (kind.captures++ == 0) {
@@ -205,6 +142,7 @@ void comparer::summarise() {
   add_benign(quantization_, "ND195");
   add_benign(order_, "ND196");
   add_benign(repeated_, "ND807");
+  add_benign(nondeterministic_, "ND808");
   std::ranges::stable_sort(result_.findings, {}, &finding::order);
 
   if (first_beyond_ && std::ranges::none_of(result_.findings, &finding::is_root)) {
@@ -218,23 +156,9 @@ void comparer::summarise() {
     const judged_run& run = is_test ? test_ : reference_;
     side_totals& s = is_test ? t.test : t.reference;
     const std::string name = is_test ? "the test" : "the reference";
-    std::uint64_t cut = 0;
-    for (const model::rank_data& rank : run.index.run().ranks) {
-      s.dropped += rank.drops.captures;
-      cut += rank.cut_rows;
-    }
-    s.dropped += run.index.orphans();
-    s.captures += s.dropped;
     if (s.only_there > 0) because.push_back(plural(s.only_there, "capture") + " only in " + name);
-    if (s.dropped > 0) because.push_back(plural(s.dropped, "capture") + " dropped while recording " + name);
-    if (cut > 0) because.push_back(plural(cut, "row") + " cut off at the end of " + name);
-    if (!run.index.run().missing.empty()) {
-      std::string ranks;
-      for (const std::int32_t r : run.index.run().missing)
-        ranks.append(ranks.empty() ? "" : ", ").append(std::to_string(r));
-      because.push_back("no file of rank " + ranks + " of " + name);
-    }
-    for (const std::string& w : run.index.run().warnings) result_.warnings.push_back(w);
+    s.dropped = note_missing(run.index, name, result_);
+    s.captures += s.dropped;
     if (s.auxiliary_undecided > 0) {
       result_.warnings.push_back(plural(s.auxiliary_undecided, "capture") + " of auxiliary ops of " + name +
                                  " could not be judged");
@@ -246,6 +170,10 @@ void comparer::summarise() {
   for (const auto& [reason, count] : undecided_because_) {
     result_.warnings.push_back(plural(count, "capture") + " undecided: " + reason);
   }
+  if (first_beyond_ && result_.first_divergence && result_.first_divergence->rule == first_beyond_->rule)
+    wishes_.add_step(first_beyond_->where.step, first_beyond_->order);
+  result_.next_capture = wishes_.request(
+      test_.index, result_.first_divergence ? result_.first_divergence->order : std::uint64_t(-1));
   result_.complete = because.empty();
   result_.verdict = result_.first_divergence ? outcome::differ
                     : result_.complete       ? outcome::agree

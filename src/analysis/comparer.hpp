@@ -8,41 +8,13 @@
 #include <vector>
 
 #include "analysis/align.hpp"
-#include "analysis/chain.hpp"
 #include "analysis/comparison.hpp"
-#include "analysis/index.hpp"
-#include "analysis/local.hpp"
+#include "analysis/judged_run.hpp"
 #include "analysis/measure.hpp"
-#include "analysis/merge.hpp"
+#include "analysis/next_capture.hpp"
 #include "analysis/rules.hpp"
 
 namespace numdiff::analysis {
-
-// One run with everything that is asked of it.
-struct judged_run {
-  explicit judged_run(const model::run& run, symbols& names, const model::selection& select)
-      : index(run, names, select),
-        flow(index),
-        softmax_inputs(find_softmax_inputs()),
-        forward(find_forward()) {}
-
-  [[nodiscard]] std::vector<bool> find_softmax_inputs() const;
-
-  run_index index;
-  chain flow;
-  placement_cache placements;
-  // (factors.cpp)
-  [[nodiscard]] bool applied_before(const logical_op& op, double factor, int hops = 4) const;
-  [[nodiscard]] bool rescaled(std::int32_t capture) const;
-  std::vector<bool> softmax_inputs;  // by capture: what a softmax reads, directly or through a mask
-  // (recompute.cpp) step, scope, name
-  using program_op = std::tuple<std::int64_t, std::uint32_t, std::uint32_t>;
-  [[nodiscard]] std::map<program_op, std::vector<std::int32_t>> find_forward() const;
-  // The op of the forward pass that an op computes again, nullptr when it was not captured.
-  [[nodiscard]] const logical_op* forward_of(const logical_op& again) const;
-  // Ops of the forward pass; empty when nothing is recomputed.
-  std::map<program_op, std::vector<std::int32_t>> forward;
-};
 
 // A pair of captures, or one without partner, on its way through the judgement.
 struct item {
@@ -54,8 +26,23 @@ struct item {
   std::string reason;
   distances apart;
   double limit = 0;
+  // Where good runs told their distance (judge_noise.cpp).
+  bool settled = false;         // within it: no rule is asked
+  bool repeats_differ = false;  // two executions of one program do as well
+  bool carried = false;         // so is what the op reads
+  double noise_limit = 0;       // beyond it: what it may be; 0 it is not
 
   [[nodiscard]] const logical_capture& any() const { return test != nullptr ? *test : *reference; }
+};
+
+// Why a source stays undecided that values would decide.
+inline constexpr const char* levels_do_not_compare = "the recorded levels do not compare";
+
+// What good runs say about a pair.
+struct noise {
+  double distance = 0, limit = 0;
+  double local_error = 0;  // of the trusted run's own op, 0 not known
+  bool repeats_differ = false;
 };
 
 // Differences that need no finding each: where they began and how many.
@@ -77,6 +64,8 @@ class comparer {
   void judge(const op_pair& pair, std::uint64_t order);
   std::vector<item> items_of(const op_pair& pair);
   void count(const item& x, const op_pair& pair);
+  void note_wishes(const std::vector<item>& items, const op_pair& pair, const local_result& reference,
+                   const local_result& test, std::uint64_t order);
 
   // writes (judge_written.cpp)
   void judge_written(item& x, const op_pair& pair, const local_result& reference, const local_result& test,
@@ -87,6 +76,9 @@ class comparer {
   void judge_factors(std::vector<item>& items);  // (factors.cpp)
   void note_flips(const std::vector<item>& items, const op_pair& pair, const local_result& reference,
                   const local_result& test, std::uint64_t order);  // (flips.cpp)
+
+  std::optional<noise> noise_of(const item& x);  // (judge_noise.cpp)
+  void judge_noise(std::vector<item>& items, const op_pair& pair, const local_result& test);
 
   // findings (find.cpp, evidence.cpp)
   void find(std::vector<item>& items, const op_pair& pair, const local_result& reference,
@@ -125,7 +117,8 @@ class comparer {
   std::map<std::pair<std::int32_t, side>, passage> gaps_;       // by capture
   comparison result_;
   std::map<std::string, std::uint64_t> undecided_because_;
-  benign rounding_, quantization_, order_, repeated_;
+  benign rounding_, quantization_, order_, repeated_, nondeterministic_;
+  capture_wishes wishes_;
   std::optional<finding> first_beyond_;  // for when no rule names anything
 };
 

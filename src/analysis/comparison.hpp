@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/verdict.hpp"
+#include "model/envelope.hpp"
 #include "model/run.hpp"
 #include "model/selection.hpp"
 #include "numdiff/dtype.hpp"
@@ -132,28 +133,50 @@ struct run_summary {
   bool closed = true;
 };
 
-struct comparison {
-  outcome verdict = outcome::incomplete;
+// What to record next time so that what is open becomes decided: values of the environment variables.
+struct capture_request {
+  std::string select;  // NUMDIFF_SELECT
+  std::string steps;   // NUMDIFF_STEPS, "" every step
+  std::string level;   // NUMDIFF_LEVEL
+};
+
+// What was found, of one run or between several.
+struct diagnosis {
   bool complete = false;
   analysis::health health = analysis::health::ok;
-  run_summary reference;
-  run_summary test;
-  std::optional<finding> first_divergence;
-  std::vector<finding> roots;  // in execution order
+  std::optional<finding> first_divergence;  // of one run alone: its first fault
+  std::vector<finding> roots;               // in execution order
   std::optional<finding> nonfinite_origin;
   std::vector<finding> information_lost;
-  std::vector<finding> findings;  // all, in execution order, benign ones too
-  analysis::totals totals;
-  std::vector<manifest_difference> manifest_differences;
+  std::vector<finding> findings;                // all, in execution order, benign ones too
   std::vector<table_row> worst;                 // worst first
   std::vector<std::string> incomplete_because;  // one sentence each
   std::vector<std::string> warnings;            // one sentence each
+  std::optional<capture_request> next_capture;
+};
+
+// What runs known to be good said about the captures of a comparison.
+struct envelope_use {
+  std::string path;
+  std::uint64_t runs = 0;                                  // that it was measured on
+  std::uint64_t covered = 0, beyond = 0, not_covered = 0;  // matched captures; beyond is part of covered
+};
+
+struct comparison : diagnosis {
+  outcome verdict = outcome::incomplete;
+  run_summary reference;
+  run_summary test;
+  analysis::totals totals;
+  std::vector<manifest_difference> manifest_differences;
+  std::optional<envelope_use> envelope;
+  std::optional<run_summary> trusted;  // the good run, when the envelope is its distance from the reference
 };
 
 struct options {
   model::selection select = {};  // what to judge; producers outside it still explain what it reads
   std::size_t worst_rows = 20;
-  bool strict = false;  // undecided captures make the result incomplete
+  bool strict = false;                     // undecided captures make the result incomplete
+  const model::envelope* noise = nullptr;  // distances that good runs have
 };
 
 // Compares two runs. Reads payloads only where digests differ. Storage errors pass through.

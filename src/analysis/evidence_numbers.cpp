@@ -65,6 +65,10 @@ evidence_list numbers_of(const evidence& e) {
     if (e.from_forward.from_values)
       add("forward_elements_different", static_cast<double>(e.from_forward.different));
   }
+  if (e.broken) {
+    add("invariant_value", e.broken->value);
+    add("invariant_bound", e.broken->bound);
+  }
   if (e.scalar_differs) {
     add("value", e.scalar);
     add("other_value", e.partner_scalar);
@@ -72,6 +76,7 @@ evidence_list numbers_of(const evidence& e) {
   if (e.apart.from_values || e.apart.from_sketch) {
     add("relative_l2", e.apart.relative_l2);
     if (e.apart_limit > 0) add("relative_l2_limit", e.apart_limit);
+    if (e.noise_limit > 0) add("relative_l2_good_runs", e.noise_limit);
     if (e.apart.from_values) {
       add("elements_different", static_cast<double>(e.apart.different));
       add("worst_absolute", e.apart.worst_absolute);

@@ -1,4 +1,6 @@
 // One pair of ops: its captures one by one, and the totals that they are counted in.
+#include <algorithm>
+
 #include "analysis/comparer.hpp"
 #include "analysis/lookup.hpp"
 #include "analysis/nonfinite.hpp"
@@ -63,9 +65,11 @@ void comparer::judge(const op_pair& pair, std::uint64_t order) {
     if (x.counted && x.any().written) judge_written(x, pair, reference, test, items);
   }
   judge_factors(items);
+  judge_noise(items, pair, test);
   find(items, pair, reference, test, order);
   note_losses(items, pair, reference, test, order);
   note_flips(items, pair, reference, test, order);
+  note_wishes(items, pair, reference, test, order);
   for (const item& x : items) {
     const bool alone_fine = pair.fate != fate::auxiliary || (pair.test >= 0 ? test.done : reference.done);
     count(x, pair);
@@ -80,6 +84,26 @@ void comparer::judge(const op_pair& pair, std::uint64_t order) {
     if (x.counted && x.any().written && x.verdict != verdict::equal) diverged_ = true;
     if (pair.fate != fate::matched && x.any().written) diverged_ = diverged_ || pair.fate == fate::only_there;
   }
+}
+
+// Values would decide what is undecided for want of them, and name what is beyond without a replay.
+void comparer::note_wishes(const std::vector<item>& items, const op_pair& pair, const local_result& reference,
+                           const local_result& test, std::uint64_t order) {
+  const bool lacks = reference.why_not == values_not_stored || test.why_not == values_not_stored;
+  bool open = false, by_distance = false;
+  for (const item& x : items) {
+    if (!x.counted) {
+      open = open || (lacks && pair.fate == fate::auxiliary);
+    } else if (!x.any().written) {
+      open = open || (x.verdict == verdict::undecided && x.reason == levels_do_not_compare);
+    } else {
+      open = open || (lacks && (x.verdict == verdict::undecided || x.verdict == verdict::beyond));
+      by_distance = by_distance || (lacks && x.verdict == verdict::within);
+    }
+  }
+  if (!open && !by_distance) return;
+  const judged_run& run = pair.test >= 0 ? test_ : reference_;
+  wishes_.add(run.index, op_of(run, pair.test >= 0 ? pair.test : pair.reference), order, open);
 }
 
 void comparer::count(const item& x, const op_pair& pair) {

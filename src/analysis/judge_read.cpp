@@ -122,7 +122,7 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
       return undecided("a tensor outside any op");
     }
   }
-  if (!known) return undecided("the recorded levels do not compare");
+  if (!known) return undecided(levels_do_not_compare);
   if (agrees) {
     x.verdict = verdict::within;
     return source_state::agrees;

@@ -49,7 +49,7 @@ instance build(const run_index& run, const logical_op& op, const member& where) 
     x.cast = cast_of(rank, row.seq);
     x.scaling = rank.strings[row.scaling];
     if (row.payload < 0 && row.count > 0) {
-      one.why_not = "values not stored";
+      one.why_not = values_not_stored;
       return one;
     }
     try {

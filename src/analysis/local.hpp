@@ -17,6 +17,9 @@ struct local_judgement {
   std::int32_t judged_ranks = 0;
 };
 
+// Why an op is not judged that level tensors would have recorded.
+inline constexpr const char* values_not_stored = "values not stored";
+
 struct local_result {
   bool done = false;
   std::string why_not;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "analysis/comparer.hpp"
+#include "analysis/judged_run.hpp"
 
 namespace numdiff::analysis {
 

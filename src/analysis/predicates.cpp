@@ -167,6 +167,15 @@ bool hinted_one_sided(const evidence& e, const rule& r) {
 bool terms_of_reference(const evidence& e, const rule&) {
   return e.unequal_replica >= 0 && (e.read_terms || e.adds_up.found != addends::none);
 }
+bool uncalibrated(const evidence& e, const rule& r) {
+  return hinted(e, r) || (e.scale_is_one && e.cast_beyond > 0 && e.cast_headroom > 2.0);
+}
+bool beyond_noise(const evidence& e, const rule&) {
+  return e.noise_limit > 0;
+}
+bool breaks_invariant(const evidence& e, const rule&) {
+  return e.broken.has_value();
+}
 bool one_sided(const evidence& e, const rule&) {
   return local_beyond(e) && !is_integer(e.type) && std::abs(e.local->bias_z) > 6 &&
          std::abs(e.local->bias) > 0.3;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/lookup.hpp"
+#include "analysis/measure.hpp"
 
 namespace numdiff::analysis {
 

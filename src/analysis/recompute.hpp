@@ -1,6 +1,6 @@
 #pragma once
 // Ops of a recomputation against the same ops of the forward pass of their run.
-#include "analysis/comparer.hpp"
+#include "analysis/judged_run.hpp"
 
 namespace numdiff::analysis {
 

@@ -57,7 +57,7 @@ constexpr rule table[] = {
     {"ND301", "nan", "zero-scale", zero_scales, "give the scale a floor", "divided by a scale of zero"},
     {"ND303", "saturation", "stale-scale", stale, "compute the scale from this tensor's own amax",
      "used a scale that does not fit this tensor's amax"},
-    {"ND304", "saturation", "uncalibrated-scale", hinted, "calibrate the scale",
+    {"ND304", "saturation", "uncalibrated-scale", uncalibrated, "calibrate the scale",
      "used a scale that was never set"},
     {"ND305", "factor", "scale-mismatch", other_scale, "decode with the scale that encoded",
      "decodes with another scale than encoded"},
@@ -149,6 +149,10 @@ constexpr rule table[] = {
      "has another shape than in the reference"},
 
     // open
+    {"ND907", "invariant", "open", breaks_invariant, "capture this op at level tensors",
+     "breaks a rule that holds in any precision"},
+    {"ND908", "mismatch", "open", beyond_noise, run_wider,
+     "is farther from the reference than good runs are"},
     {"ND901", "nan", "open", made_nan, run_wider, "makes non-finite values from finite inputs"},
     {"ND902", "bias", "open", one_sided, run_wider, "is off to one side by more than its formats explain"},
     {"ND903", "mismatch", "open", beyond_replay, run_wider, "is off by more than its formats explain"},
@@ -165,6 +169,8 @@ constexpr rule table[] = {
     {"ND188", "saturation", "stale-scale", nullptr, "", "cuts values that its scale cannot hold", true},
     {"ND189", "lost-update", "lost-update", nullptr, "", "leaves a state unchanged", true},
     {"ND197", "nan", "nan-dropped", nullptr, "", "reads non-finite values and writes none", true},
+    {"ND808", "noise", "nondeterministic", nullptr, "fix the order of sums, the seeds and the algorithms",
+     "and others differ between executions of one program", true},
     {"ND194", "noise", "expected-rounding", nullptr, "", "and others differ by what their formats predict",
      true},
     {"ND195", "noise", "expected-quantization", nullptr, "",

@@ -1,6 +1,7 @@
 #pragma once
 // Rules as data: which evidence makes which symptom and cause, and what would confirm it.
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "analysis/chain.hpp"
 #include "analysis/comparison.hpp"
 #include "analysis/expect/replay.hpp"
+#include "analysis/invariants.hpp"
 #include "analysis/merge.hpp"
 
 namespace numdiff::analysis {
@@ -47,6 +49,7 @@ struct evidence {
   std::int64_t cast_count = 0, cast_beyond = 0, cast_overflowing = 0, cast_flushed = 0, cast_nan = 0;
   double cast_headroom = 0;  // largest source value over the largest that the scale can hold, 0 not known
   std::int64_t scales_zero = 0, scales_nonfinite = 0;
+  bool scale_is_one = false;  // the one scale of the tensor is exactly 1
 
   // flow of data within the run
   analysis::gap gap = analysis::gap::none;
@@ -60,6 +63,7 @@ struct evidence {
   distances changed;        // of a read with a gap: from what its writer wrote
   recomputed_state recomputed = recomputed_state::none;
   distances from_forward;  // of a recomputed tensor: from the one of the forward pass
+  std::optional<invariant> broken;
 
   // collectives
   bool collective = false;
@@ -70,6 +74,7 @@ struct evidence {
   // between the runs
   distances apart;
   double apart_limit = 0;  // relative distance above which no honest op gets; 0 not known
+  double noise_limit = 0;  // relative distance of good runs, when this capture is farther apart; 0 it is not
   bool scalar_differs = false;
   double scalar = 0, partner_scalar = 0;
   bool scalar_factor = false;    // the scalar multiplies the result

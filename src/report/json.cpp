@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/next_capture.hpp"
 #include "model/path.hpp"
 #include "numdiff/version.hpp"
 #include "report/json_value.hpp"
@@ -150,27 +151,97 @@ ordered manifest_json(const std::vector<analysis::manifest_difference>& differen
   return list;
 }
 
-}  // namespace
-
-std::string json(const analysis::comparison& c) {
+ordered head_json(const char* mode, const char* verdict, const analysis::diagnosis& d) {
   ordered j;
   j["schema"] = "numdiff-report/1";
   j["numdiff"] = fmt::format("{}.{}.{}", NUMDIFF_VERSION_MAJOR, NUMDIFF_VERSION_MINOR, NUMDIFF_VERSION_PATCH);
-  j["verdict"] = analysis::name_of(c.verdict);
-  j["complete"] = c.complete;
-  j["health"] = analysis::name_of(c.health);
+  j["mode"] = mode;
+  j["verdict"] = verdict;
+  j["complete"] = d.complete;
+  j["health"] = analysis::name_of(d.health);
+  return j;
+}
+
+void add_findings(ordered& j, const analysis::diagnosis& d) {
+  j["first_divergence"] = optional_json(d.first_divergence);
+  j["roots"] = list_json(d.roots);
+  j["nonfinite_origin"] = optional_json(d.nonfinite_origin);
+  j["information_lost"] = list_json(d.information_lost);
+  j["findings"] = list_json(d.findings);
+}
+
+void add_notes(ordered& j, const analysis::diagnosis& d) {
+  j["next_capture"] = nullptr;
+  if (d.next_capture)
+    j["next_capture"] = {{"select", d.next_capture->select},
+                         {"steps", json_text(d.next_capture->steps)},
+                         {"level", d.next_capture->level},
+                         {"line", analysis::line_of(*d.next_capture)}};
+  j["incomplete_because"] = d.incomplete_because;
+  j["warnings"] = d.warnings;
+}
+
+ordered check_totals_json(const analysis::check_totals& t) {
+  ordered j;
+  j["captures"] = t.captures;
+  j["in_order"] = t.in_order;
+  j["faulty"] = t.faulty;
+  j["undecided"] = t.undecided;
+  j["given"] = t.given;
+  j["dropped"] = t.dropped;
+  return j;
+}
+
+ordered scales_json(const analysis::scale_use& u) {
+  ordered j;
+  j["tensors"] = u.tensors;
+  j["measured"] = u.measured;
+  j["uncalibrated"] = u.uncalibrated;
+  j["cut"] = u.cut;
+  for (const bool most : {false, true}) {
+    ordered one;
+    if (u.measured != 0) {
+      one = place_json(most ? u.most_at : u.least_at);
+      one["use"] = most ? u.most : u.least;
+    }
+    j[most ? "most" : "least"] = std::move(one);
+  }
+  return j;
+}
+
+}  // namespace
+
+std::string json(const analysis::comparison& c) {
+  ordered j = head_json("comparison", analysis::name_of(c.verdict), c);
   j["reference"] = run_json(c.reference);
   j["test"] = run_json(c.test);
-  j["first_divergence"] = optional_json(c.first_divergence);
-  j["roots"] = list_json(c.roots);
-  j["nonfinite_origin"] = optional_json(c.nonfinite_origin);
-  j["information_lost"] = list_json(c.information_lost);
-  j["findings"] = list_json(c.findings);
+  j["trusted"] = c.trusted ? run_json(*c.trusted) : ordered(nullptr);
+  j["envelope"] = nullptr;
+  if (c.envelope)
+    j["envelope"] = {{"path", c.envelope->path},
+                     {"runs", c.envelope->runs},
+                     {"covered", c.envelope->covered},
+                     {"beyond", c.envelope->beyond},
+                     {"not_covered", c.envelope->not_covered}};
+  add_findings(j, c);
   j["totals"] = totals_json(c.totals);
   j["worst"] = worst_json(c.worst);
   j["manifest_differences"] = manifest_json(c.manifest_differences);
-  j["incomplete_because"] = c.incomplete_because;
-  j["warnings"] = c.warnings;
+  add_notes(j, c);
+  return json_dump(j);
+}
+
+std::string json(const analysis::checkup& c) {
+  ordered j = head_json("check", analysis::name_of(c.verdict), c);
+  j["reference"] = nullptr;
+  j["test"] = run_json(c.run);
+  add_findings(j, c);
+  j["totals"] = nullptr;
+  j["check_totals"] = check_totals_json(c.totals);
+  j["scales"] = scales_json(c.scales);
+  j["worst"] = worst_json(c.worst);
+  j["manifest_differences"] = ordered::array();
+  add_notes(j, c);
   return json_dump(j);
 }
 

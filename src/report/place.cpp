@@ -78,6 +78,15 @@ std::string where_text(const analysis::place& p) {
   return text.empty() ? "(the whole run)" : text;
 }
 
+std::string place_and_cause(const analysis::finding& f) {
+  const std::string context = context_text(f.where);
+  std::string text = where_text(f.where);
+  if (!context.empty()) text += " (" + context + ")";
+  const std::string& what = f.cause.empty() || f.cause == "open" ? f.symptom : f.cause;
+  if (!what.empty()) text += ": " + what;
+  return text;
+}
+
 std::string finding_block(const analysis::finding& f, const style& s) {
   std::string context = context_text(f.where);
   if (f.where.role != role::none) append(context, model::role_name(f.where.role));

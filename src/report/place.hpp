@@ -15,6 +15,9 @@ std::string ranks_text(const std::vector<std::int32_t>& ranks);
 // Scope, op, call and tensor; "(the whole run)" when the place names none of them.
 std::string where_text(const analysis::place& p);
 
+// "decoder / fc : y (step 3): narrow-accumulator"
+std::string place_and_cause(const analysis::finding& f);
+
 // A block of lines: place, context, symptom, cause, evidence, control.
 std::string finding_block(const analysis::finding& f, const style& s);
 // The command that tells what its rule means.

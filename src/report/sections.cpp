@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "analysis/next_capture.hpp"
 #include "model/path.hpp"
 #include "report/meaning.hpp"
 #include "report/number.hpp"
@@ -19,11 +20,8 @@ namespace numdiff::report {
 namespace {
 
 using analysis::comparison;
+using analysis::diagnosis;
 using analysis::finding;
-
-std::string title(const style& s, std::string_view words) {
-  return '\n' + paint(s, ink::bold, words) + '\n';
-}
 
 // The first s.top findings as lines, and how many more there are. Findings of one cause at one op and
 // tensor are one line with their number.
@@ -42,17 +40,6 @@ std::string known(double value) {
   return std::isnan(value) ? "-" : rounded(value);
 }
 
-const char* symbol(analysis::verdict v) {
-  switch (v) {
-    case analysis::verdict::equal: return "=";
-    case analysis::verdict::within: return "~";
-    case analysis::verdict::beyond: return "!";
-    case analysis::verdict::undecided: return "?";
-    case analysis::verdict::not_comparable: return "-";
-  }
-  return "?";
-}
-
 const char* short_phase(phase p) {
   switch (p) {
     case phase::forward: return "fwd";
@@ -66,13 +53,28 @@ const char* short_phase(phase p) {
   return "";
 }
 
+}  // namespace
+
+std::string title(const style& s, std::string_view words) {
+  return '\n' + paint(s, ink::bold, words) + '\n';
+}
+
+const char* symbol(analysis::verdict v) {
+  switch (v) {
+    case analysis::verdict::equal: return "=";
+    case analysis::verdict::within: return "~";
+    case analysis::verdict::beyond: return "!";
+    case analysis::verdict::undecided: return "?";
+    case analysis::verdict::not_comparable: return "-";
+  }
+  return "?";
+}
+
 std::string when(const analysis::place& p) {
   const std::string phase = short_phase(p.phase);
   if (p.step < 0) return phase;
   return phase.empty() ? fmt::format("{}", p.step) : fmt::format("{} {}", p.step, phase);
 }
-
-}  // namespace
 
 std::string run_line(const char* side, const analysis::run_summary& run, const style& s) {
   std::string what = counted(static_cast<std::uint64_t>(run.ranks), "rank");
@@ -82,19 +84,19 @@ std::string run_line(const char* side, const analysis::run_summary& run, const s
   return wrapped(s, paint(s, ink::faint, fmt::format("{:<10} ", side)), 11, run.path + " (" + what + ")");
 }
 
-std::string other_roots(const comparison& c, const style& s) {
+std::string other_roots(const diagnosis& c, const style& s) {
   std::vector<const finding*> others;
   for (std::size_t i = c.first_divergence ? 1 : 0; i < c.roots.size(); ++i) others.push_back(&c.roots[i]);
   if (others.empty()) return {};
   return title(s, "Other places where an error begins (not inherited from the first)") + listed(others, s);
 }
 
-std::string nonfinite(const comparison& c, const style& s) {
+std::string nonfinite(const diagnosis& c, const style& s) {
   if (!c.nonfinite_origin) return {};
   return title(s, "First non-finite value") + finding_block(*c.nonfinite_origin, s);
 }
 
-std::string information_lost(const comparison& c, const style& s) {
+std::string information_lost(const diagnosis& c, const style& s) {
   if (c.information_lost.empty()) return {};
   std::vector<const finding*> list;
   for (const finding& f : c.information_lost) list.push_back(&f);
@@ -128,6 +130,19 @@ std::string worst_ops(const comparison& c, const style& s) {
       paint(s, ink::faint, "  = equal  ~ within expectation  ! beyond  ? undecided  - not comparable") + '\n';
   if (estimated) out += paint(s, ink::faint, "  * estimated from sketches") + '\n';
   return out;
+}
+
+std::string good_runs(const comparison& c, const style& s) {
+  if (!c.envelope) return {};
+  const analysis::envelope_use& u = *c.envelope;
+  const std::string what =
+      c.trusted ? "error of the trusted run" : fmt::format("distances of {}", counted(u.runs, "good run"));
+  return title(s, "Good runs") +
+         wrapped(
+             s, "  ", 4,
+             fmt::format(
+                 "{} ({}): known for {}, of which {} beyond; not known for {}, which the model judges", what,
+                 u.path, counted(u.covered, "matched capture"), counted(u.beyond), counted(u.not_covered)));
 }
 
 std::string structure(const comparison& c, const style& s) {
@@ -244,7 +259,14 @@ std::string manifest(const comparison& c, const style& s) {
   return out;
 }
 
-std::string notes(const comparison& c, const style& s) {
+std::string next_capture(const diagnosis& d, const style& s) {
+  if (!d.next_capture) return {};
+  // One line, however long: it is meant to be copied.
+  return title(s, "To decide what is open, record again with") + "  " +
+         printable(analysis::line_of(*d.next_capture)) + '\n';
+}
+
+std::string notes(const diagnosis& c, const style& s) {
   if (c.incomplete_because.empty() && c.warnings.empty()) return {};
   std::string out = title(s, "Notes");
   std::size_t number = 0;

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "model/path.hpp"
 #include "report/number.hpp"
 #include "report/place.hpp"
@@ -21,18 +18,9 @@ ink ink_of(outcome o) {
   return o == outcome::agree ? ink::good : o == outcome::differ ? ink::bad : ink::warn;
 }
 
-// " (step 3): narrow-accumulator"
-std::string place_and_cause(const analysis::finding& f) {
-  const std::string context = context_text(f.where);
-  std::string text = where_text(f.where);
-  if (!context.empty()) text += " (" + context + ")";
-  const std::string& what = f.cause.empty() || f.cause == "open" ? f.symptom : f.cause;
-  if (!what.empty()) text += ": " + what;
-  return text;
-}
-
 std::string heading(const comparison& c, const style& s) {
   std::string out = run_line("reference", c.reference, s) + run_line("test", c.test, s);
+  if (c.trusted) out += run_line("trusted", *c.trusted, s);
   const char* words = "The runs agree: no difference is above what their formats explain.";
   if (c.verdict == outcome::differ) {
     words = c.first_divergence ? "The runs differ. First divergence:" : "The runs differ.";
@@ -82,11 +70,13 @@ std::string text(const comparison& c, const style& s) {
   out += nonfinite(c, s);
   out += information_lost(c, s);
   out += worst_ops(c, s);
+  out += good_runs(c, s);
   out += structure(c, s);
   out += explained(c, s);
   out += speed(c, s);
   out += totals(c, s);
   out += manifest(c, s);
+  out += next_capture(c, s);
   out += notes(c, s);
   return out + '\n' + paint(s, ink_of(c.verdict), last_line(c)) + '\n';
 }

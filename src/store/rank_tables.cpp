@@ -75,6 +75,8 @@ void read_raw_table(const guarded_file& file, const std::optional<guarded_datase
 
 void read_file(const std::string& path, rank_tables& out, std::int64_t& behind) {
   const guarded_file file = open_guarded(path);
+  if (file.kind == "envelope")
+    throw error(path, "", "open", "is an envelope, not a run: give it to --envelope");
   if (file.kind != "capture") throw error(path, "", "open", "is not the file of a rank");
   const opened all = open_all(file, path);
   const commit_row commit = newest_commit(file, all, path);

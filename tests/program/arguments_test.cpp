@@ -29,6 +29,23 @@ using strings = std::vector<std::string>;
 
 }  // namespace
 
+TEST_CASE("three runs, an envelope, one run alone") {
+  CHECK(parsed({"a.h5", "t.h5", "b.h5"}).files == strings{"a.h5", "t.h5", "b.h5"});
+  CHECK(parsed({"--envelope", "n.h5", "a.h5", "b.h5"}).envelope == "n.h5");
+  CHECK(refused({"--envelope", "n.h5", "a.h5", "t.h5", "b.h5"}) ==
+        "usage: give a trusted run between the two, or an envelope, not both: see numdiff --help");
+  const arguments check = parsed({"check", "--strict", "--step", "3", "a.h5"});
+  CHECK(check.command == command::check);
+  CHECK(check.files == strings{"a.h5"});
+  CHECK(check.strict);
+  const arguments envelope = parsed({"envelope", "a.h5", "b.h5", "-o", "n.h5"});
+  CHECK(envelope.command == command::envelope);
+  CHECK(envelope.files == strings{"a.h5", "b.h5"});
+  CHECK(envelope.output == "n.h5");
+  CHECK(refused({"envelope", "a.h5", "-o", "n.h5"}) ==
+        "usage: give two or more runs that are known to be good: see numdiff --help");
+}
+
 TEST_CASE("two files are compared") {
   const arguments a = parsed({"a.h5", "b.h5"});
   CHECK(a.command == command::compare);
@@ -93,7 +110,7 @@ TEST_CASE("help and version come before everything else") {
 
 TEST_CASE("usage errors are one line that says what to do") {
   for (const auto& message :
-       {refused({}), refused({"a.h5"}), refused({"a.h5", "b.h5", "c.h5"}),
+       {refused({}), refused({"a.h5"}), refused({"a.h5", "b.h5", "c.h5", "d.h5"}),
         refused({"--frobnicate", "a.h5", "b.h5"}), refused({"--step", "x", "a.h5", "b.h5"}),
         refused({"--step", "", "a.h5", "b.h5"}), refused({"--rank", "-1", "a.h5", "b.h5"}),
         refused({"--top", "0", "a.h5", "b.h5"}), refused({"--top", "many", "a.h5", "b.h5"}),

@@ -2,7 +2,8 @@
 //   make_run FILE [program=plain|bf16|truncating|nan|other|empty] [level=stats|sketch|tensors]
 //                 [run_id=TEXT] [rank=R] [world=W] [seed=N] [end=close|kill]
 // bf16 stores every tensor in bf16 and adds in f32; truncating is bf16 whose residual add in layer 1 cuts
-// at step 1; nan writes one NaN into the product of layer 0 at step 2; other names its ops differently.
+// at step 1; nan writes one NaN into the product of layer 0 at step 2; other names its ops differently. With
+// ORDER=reverse in the environment, which no run records, products are added up from their end.
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -87,8 +88,10 @@ class network {
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < columns; ++j) {
         float total = 0;
-        for (std::int64_t k = 0; k < columns; ++k)
-          total += static_cast<float>(x[at(i, k)]) * static_cast<float>(w[at(k, j)]);
+        for (std::int64_t k = 0; k < columns; ++k) {
+          const std::int64_t term = reverse_ ? columns - 1 - k : k;
+          total += static_cast<float>(x[at(i, term)]) * static_cast<float>(w[at(term, j)]);
+        }
         y[at(i, j)] = stored(total, {});
       }
     if (broken) y[7] = stored(std::numeric_limits<float>::quiet_NaN(), {});
@@ -112,6 +115,7 @@ class network {
   static std::size_t at(std::int64_t i, std::int64_t j) { return static_cast<std::size_t>(i * columns + j); }
 
   recipe how_;
+  bool reverse_ = std::getenv("ORDER") != nullptr && std::string(std::getenv("ORDER")) == "reverse";
   generator random_;
   std::vector<word> weights_[2];
 };

@@ -37,10 +37,16 @@ def main():
             faults.append(f"docs/rules/{rule}.md: {commands} command(s), {wrong} wrong")
         subprocess.run(["reproduce", rule], cwd=scratch, env=environment, check=True)
 
+        envelope = []
+        if (pathlib.Path(scratch) / f"{rule}.good.h5").exists():
+            envelope = ["--envelope", f"{rule}.noise.h5"]
+            subprocess.run(["numdiff", "envelope", f"{rule}.reference.h5", f"{rule}.good.h5", "-o", envelope[1]],
+                           cwd=scratch, env=environment, check=True, stdout=subprocess.DEVNULL)
+
         def compare(name):
             own = f"{rule}.{name}_reference.h5"  # of a near miss with other inputs
             reference = own if (pathlib.Path(scratch) / own).exists() else f"{rule}.reference.h5"
-            run = subprocess.run(["numdiff", "--json", reference, f"{rule}.{name}.h5"], cwd=scratch, env=environment,
+            run = subprocess.run(["numdiff", *envelope, "--json", reference, f"{rule}.{name}.h5"], cwd=scratch, env=environment,
                                  capture_output=True, text=True)
             if run.returncode not in (0, 1, 3):
                 sys.exit(f"{rule}.{name}: exits {run.returncode}: {run.stderr}")

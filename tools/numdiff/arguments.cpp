@@ -27,6 +27,17 @@ Exit status: 0 the runs agree, 1 they differ, 2 trouble (usage, a file that cann
 be read), 3 what was compared agrees, but not everything was compared.
 GNU numdiff is another program; on Debian it owns /usr/bin/numdiff.)";
 
+constexpr const char* check_examples = R"(Examples:
+  numdiff check run_a.h5                           is this run sound by itself?
+  numdiff check --step 0:10 --json=report.json run_a.h5
+
+Exit status: 0 healthy, 1 a fault, 2 trouble (usage, a file that cannot be read),
+3 what was judged is in order, but not everything was judged.)";
+
+constexpr const char* envelope_examples = R"(Examples:
+  numdiff envelope good1.h5 good2.h5 good3.h5 -o noise.h5
+  numdiff --envelope noise.h5 run_a.h5 run_b.h5    judge by these distances)";
+
 constexpr const char* show_examples = R"(Examples:
   numdiff show run_a.h5                            manifest, ops and captures
   numdiff show --step 3 --op 'attn.*' --top 50 run_a.h5
@@ -50,7 +61,9 @@ constexpr const char* explain_examples = R"(Examples:
 struct formatter : CLI::Formatter {
   std::string make_usage(const CLI::App* app, std::string name) const override {
     if (app->get_parent() != nullptr) return CLI::Formatter::make_usage(app, name);
-    return "Usage: numdiff [OPTIONS] REFERENCE TEST\n       numdiff show|repair|views [OPTIONS] RUN\n"
+    return "Usage: numdiff [OPTIONS] REFERENCE [TRUSTED] TEST\n       numdiff check|show|repair|views "
+           "[OPTIONS] RUN\n"
+           "       numdiff envelope RUN RUN... -o FILE\n"
            "       numdiff explain [RULE|CAUSE]\n\n";
   }
 };
@@ -68,6 +81,7 @@ std::string tidy(std::string help) {
   replace_all("tensor TENSOR", "TENSOR       ");
   replace_all("] run [tensor]", "] RUN [TENSOR]");
   replace_all("] run\n", "] RUN\n");
+  replace_all("] runs...\n", "] RUN...\n");
   replace_all("rule RULE|CAUSE", "RULE|CAUSE     ");
   replace_all("] [rule]", "] [RULE|CAUSE]");
   replace_all("\n\n\n", "\n\n");
@@ -130,6 +144,10 @@ void add_tolerances(CLI::App& app, arguments& args) {
       ->excludes(absolute);
 }
 
+void add_strict(CLI::App& app, arguments& args) {
+  app.add_flag("--strict", args.strict, "undecided captures make the result incomplete")->group("Verdict");
+}
+
 // The parser's message without its line breaks.
 std::string one_line(std::string text) {
   for (char& c : text)
@@ -153,12 +171,17 @@ void finish(arguments& args, const raw_options& raw) {
   if (raw.json != "-") args.json_file = raw.json;
   args.fail_on_nonfinite = raw.fail_on == "nonfinite";
   if (args.command == command::explain) return;
-  if (args.command != command::compare) {
+  if (args.command == command::envelope) {
+    if (args.files.size() < 2) refuse("give two or more runs that are known to be good");
+  } else if (args.command != command::compare) {
     args.files = {raw.run};
   } else {
     if (args.files.empty()) refuse("give two runs, the reference first");
     if (args.files.size() == 1) refuse(fmt::format("give a second run to compare {} with", args.files[0]));
-    if (args.files.size() > 2) refuse(fmt::format("two runs are compared, {} were given", args.files.size()));
+    if (args.files.size() > 3)
+      refuse(fmt::format("two runs are compared, or three, {} were given", args.files.size()));
+    if (args.files.size() == 3 && !args.envelope.empty())
+      refuse("give a trusted run between the two, or an envelope, not both");
   }
 }
 
@@ -175,16 +198,34 @@ arguments parse(int argc, const char* const* argv) {
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", fmt::format("numdiff {}.{}.{}", NUMDIFF_VERSION_MAJOR,
                                                 NUMDIFF_VERSION_MINOR, NUMDIFF_VERSION_PATCH));
-  app.add_option("runs", args.files, "two run files; the first is the reference")
+  app.add_option("runs", args.files,
+                 "two run files; the first is the reference; a trusted run may stand between")
       ->type_name("REFERENCE TEST");
   add_selection(app, args, raw);
-  app.add_flag("--strict", args.strict, "undecided captures make the result incomplete")->group("Verdict");
+  add_strict(app, args);
+  app.add_option("--envelope", args.envelope, "distances of good runs, made by numdiff envelope")
+      ->type_name("FILE")
+      ->group("Verdict");
   app.add_option("--fail-on", raw.fail_on, "nonfinite: NaN and Inf count as a difference")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"nonfinite"}).description(""))
       ->group("Verdict");
   add_tolerances(app, args);
   add_output(app, args, raw);
+
+  CLI::App* check = app.add_subcommand("check", "judge one run by itself, without a reference");
+  check->footer(check_examples);
+  check->add_option("run", raw.run, "run file")->type_name("RUN")->required();
+  add_selection(*check, args, raw);
+  add_strict(*check, args);
+  add_output(*check, args, raw);
+  check->callback([&] { args.command = command::check; });
+
+  CLI::App* envelope = app.add_subcommand("envelope", "measure how far apart good runs are");
+  envelope->footer(envelope_examples);
+  envelope->add_option("runs", args.files, "two or more run files")->type_name("RUN")->required();
+  envelope->add_option("--output,-o", args.output, "write here")->type_name("FILE")->required();
+  envelope->callback([&] { args.command = command::envelope; });
 
   CLI::App* show = app.add_subcommand("show", "show what is in a run, or one tensor of it");
   show->footer(show_examples);

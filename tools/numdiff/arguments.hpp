@@ -11,7 +11,7 @@
 
 namespace numdiff::program {
 
-enum class command { compare, show, repair, views, explain, help, version };
+enum class command { compare, check, envelope, show, repair, views, explain, help, version };
 enum class colour { automatic, always, never };
 
 struct arguments {
@@ -28,8 +28,9 @@ struct arguments {
   std::optional<std::uint64_t> max_ulp;  // the same in ulps
   program::colour colour = colour::automatic;
   std::size_t top = 10;
-  std::string output;  // repair, views: where to write, "" beside the run
-  std::string text;    // help, version: what to print
+  std::string envelope;  // compare: file of distances of good runs, "" none
+  std::string output;    // envelope, repair, views: where to write, "" beside the run
+  std::string text;      // help, version: what to print
 };
 
 struct usage_error : std::runtime_error {

@@ -10,6 +10,8 @@ namespace numdiff::program {
 exit_code compare(const arguments& args);
 // The same for two files of arrays; nothing when they are runs.
 std::optional<exit_code> compare_arrays(const arguments& args);
+exit_code check(const arguments& args);
+exit_code envelope(const arguments& args);
 exit_code show(const arguments& args);
 exit_code repair(const arguments& args);
 exit_code views(const arguments& args);

@@ -3,28 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
+#include <optional>
 
-#include "analysis/comparison.hpp"
+#include "analysis/completeness.hpp"
+#include "analysis/envelope.hpp"
 #include "output.hpp"
 #include "report/json.hpp"
 #include "report/text.hpp"
-#include "store/load.hpp"
+#include "store/envelope_file.hpp"
 
 namespace numdiff::program {
 
 namespace {
-
-model::run load(const std::string& path) {
-  const progress shown("reading " + path);
-  return store::load_run(path);
-}
-
-void refuse_same(const model::run& a, const model::run& b) {
-  if (a.has_fingerprint && b.has_fingerprint && std::equal(a.fingerprint, a.fingerprint + 2, b.fingerprint))
-    throw std::runtime_error(
-        fmt::format("{}: is the same file as {}: give two different runs", b.path, a.path));
-}
 
 exit_code code_of(analysis::outcome verdict) {
   switch (verdict) {
@@ -38,14 +28,28 @@ exit_code code_of(analysis::outcome verdict) {
 analysis::comparison answer(const arguments& args) {
   constexpr std::size_t fewest_rows = 20;
   const model::run reference = load(args.files[0]);
-  const model::run test = load(args.files[1]);
+  const model::run test = load(args.files.back());
   refuse_same(reference, test);
   analysis::options how;
   how.select = args.select;
   how.strict = args.strict;
   how.worst_rows = std::max(fewest_rows, args.top);
+  model::envelope good;
+  std::optional<analysis::run_summary> trusted;
+  if (args.files.size() == 3) {
+    const model::run run = load(args.files[1]);
+    refuse_same(reference, run);
+    refuse_same(run, test);
+    const progress shown("measuring the trusted run");
+    good = analysis::measure_trusted(reference, run);
+    trusted = analysis::summary_of(run);
+  } else if (!args.envelope.empty()) {
+    good = store::load_envelope(args.envelope);
+  }
+  if (!good.path.empty()) how.noise = &good;
   const progress shown("comparing");
   analysis::comparison result = analysis::compare(reference, test, how);
+  result.trusted = trusted;
   if (args.fail_on_nonfinite && result.health == analysis::health::nonfinite &&
       result.verdict != analysis::outcome::differ) {
     result.verdict = analysis::outcome::differ;
@@ -57,17 +61,12 @@ analysis::comparison answer(const arguments& args) {
 }  // namespace
 
 exit_code compare(const arguments& args) {
-  if (const auto arrays = compare_arrays(args)) return *arrays;
+  // Good runs are runs.
+  if (args.files.size() == 2 && args.envelope.empty())
+    if (const auto arrays = compare_arrays(args)) return *arrays;
   const analysis::comparison result = answer(args);
-  if (args.json) {
-    const std::string json = report::json(result);
-    if (args.json_file.empty()) {
-      write_standard_output(json);
-      return code_of(result.verdict);
-    }
-    write_file(args.json_file, json);
-  }
-  write_standard_output(report::text(result, style_of(args)));
+  write_report(
+      args, [&] { return report::json(result); }, [&] { return report::text(result, style_of(args)); });
   return code_of(result.verdict);
 }
 

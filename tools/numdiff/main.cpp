@@ -13,6 +13,8 @@ using namespace numdiff::program;
 exit_code run(const arguments& args) {
   switch (args.command) {
     case command::compare: return compare(args);
+    case command::check: return check(args);
+    case command::envelope: return envelope(args);
     case command::show: return show(args);
     case command::repair: return repair(args);
     case command::views: return views(args);

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "store/load.hpp"
+
 namespace numdiff::program {
 
 namespace {
@@ -91,6 +93,17 @@ report::style style_of(const arguments& args) {
   s.width = columns();
   s.top = args.top;
   return s;
+}
+
+model::run load(const std::string& path) {
+  const progress shown("reading " + path);
+  return store::load_run(path);
+}
+
+void refuse_same(const model::run& a, const model::run& b) {
+  if (a.has_fingerprint && b.has_fingerprint && std::equal(a.fingerprint, a.fingerprint + 2, b.fingerprint))
+    throw std::runtime_error(
+        fmt::format("{}: is the same file as {}: give two different runs", b.path, a.path));
 }
 
 progress::progress(std::string_view what) : shown_(::isatty(STDERR_FILENO) != 0) {

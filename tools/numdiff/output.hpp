@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "arguments.hpp"
+#include "model/run.hpp"
 #include "report/style.hpp"
 
 namespace numdiff::program {
@@ -15,10 +16,25 @@ void write_standard_output(std::string_view text);
 // Throws std::runtime_error; then nothing is left behind.
 void write_file(const std::string& path, std::string_view text);
 
+// The report of a command, where --json asked for it: as text, as JSON, or both. `json` and `text` are called
+// when they are needed.
+template <class Json, class Text>
+void write_report(const arguments& args, Json&& json, Text&& text) {
+  if (args.json && args.json_file.empty()) return write_standard_output(json());
+  if (args.json) write_file(args.json_file, json());
+  write_standard_output(text());
+}
+
 // "numdiff: <message>", in one line.
 void write_error(std::string_view message);
 
 report::style style_of(const arguments& args);
+
+// Reads a run, and says so on a terminal.
+model::run load(const std::string& path);
+
+// Throws std::runtime_error when both are of one file.
+void refuse_same(const model::run& a, const model::run& b);
 
 // Says on a terminal what takes time, and takes it back at the end; silent elsewhere.
 class progress {

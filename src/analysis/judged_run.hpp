@@ -1,0 +1,54 @@
+#pragma once
+// One run with what is derived from it, and what is known about each of its captures.
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "analysis/chain.hpp"
+#include "analysis/index.hpp"
+#include "analysis/local.hpp"
+#include "analysis/merge.hpp"
+#include "analysis/rules.hpp"
+
+namespace numdiff::analysis {
+
+// One run with everything that is asked of it.
+struct judged_run {
+  explicit judged_run(const model::run& run, symbols& names, const model::selection& select)
+      : index(run, names, select),
+        flow(index),
+        softmax_inputs(find_softmax_inputs()),
+        forward(find_forward()) {}
+
+  [[nodiscard]] std::vector<bool> find_softmax_inputs() const;
+
+  run_index index;
+  chain flow;
+  placement_cache placements;
+  // (factors.cpp)
+  [[nodiscard]] bool applied_before(const logical_op& op, double factor, int hops = 4) const;
+  [[nodiscard]] bool rescaled(std::int32_t capture) const;
+  std::vector<bool> softmax_inputs;  // by capture: what a softmax reads, directly or through a mask
+  // (recompute.cpp) step, scope, name
+  using program_op = std::tuple<std::int64_t, std::uint32_t, std::uint32_t>;
+  [[nodiscard]] std::map<program_op, std::vector<std::int32_t>> find_forward() const;
+  // The op of the forward pass that an op computes again, nullptr when it was not captured.
+  [[nodiscard]] const logical_op* forward_of(const logical_op& again) const;
+  // Ops of the forward pass; empty when nothing is recomputed.
+  std::map<program_op, std::vector<std::int32_t>> forward;
+};
+
+// A capture on its way through the judgement, beside the others of its op.
+struct seen_capture {
+  const logical_capture* capture = nullptr;
+  const merged_capture* merged = nullptr;
+  const merged_capture* partner = nullptr;  // of the other run, nullptr none
+};
+
+// What the run itself says about `x`, whose op has the captures `all` and was replayed to `local`.
+evidence evidence_alone(const judged_run& run, const seen_capture& x, std::span<const seen_capture> all,
+                        const local_result& local);
+
+}  // namespace numdiff::analysis
