@@ -5,6 +5,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "analysis/expect/forensics.hpp"
+
 namespace numdiff::analysis::expect {
 namespace {
 
@@ -27,17 +29,26 @@ double least_magnitude(const tensor& t) {
   return std::ldexp(1.0, grid_of(t.type).min_exponent) * std::max(1.0, top);
 }
 
+// Of inputs that are rounded on their way, which a declaration says and the stored factors do not show.
+void allow_input_rounding(const product& p, expectation& e, std::size_t at, double squares, double sizes) {
+  e.variance[at] += 2 * square(rho_factor * p.input_unit * p.alpha) * squares;
+  e.allow(at, (e.bound.empty() ? 0 : e.bound[at]) + 2 * p.input_unit * std::fabs(p.alpha) * sizes);
+}
+
 template <class R>
 void by_chains(const call& c, const product& p, const std::vector<std::size_t>& rows, expectation& e) {
   const std::size_t count = rows.empty() ? p.rows() : rows.size();
   const bool aligns = c.sum().alignment > 0;
   const double least_a = least_magnitude(*p.a), least_b = least_magnitude(*p.b);
   std::vector<chain<R>> sums;
+  std::vector<double> squares(p.n), sizes(p.n);
   for (std::size_t q = 0; q < count; ++q) {
     const std::size_t row = rows.empty() ? q : rows[q];
     const double* a = p.left(row / p.m) + row % p.m * p.k;
     const double* b = p.right(row / p.m);
     sums.assign(p.n, chain<R>(c.sum(), static_cast<std::int64_t>(p.k)));
+    std::fill(squares.begin(), squares.end(), 0.0);
+    std::fill(sizes.begin(), sizes.end(), 0.0);
     for (std::size_t k = 0; k < p.k; ++k) {
       const R left = static_cast<R>(a[k]);
       for (std::size_t j = 0; j < p.n; ++j) {
@@ -46,6 +57,10 @@ void by_chains(const call& c, const product& p, const std::vector<std::size_t>& 
                                 ? std::max(std::fabs(a[k]), least_a) * std::max(std::fabs(right), least_b)
                                 : 0;
         sums[j].add(left * static_cast<R>(right), seen);
+        if (p.input_unit > 0) {
+          squares[j] += square(a[k] * right);
+          sizes[j] += std::fabs(a[k] * right);
+        }
       }
     }
     for (std::size_t j = 0; j < p.n; ++j) {
@@ -61,6 +76,7 @@ void by_chains(const call& c, const product& p, const std::vector<std::size_t>& 
       const double one_sided = std::fabs(p.alpha) * s.bound();
       if (one_sided > 0)
         e.allow(at, one_sided + (extra > 0 ? c.unit() * std::fabs(static_cast<double>(v)) : 0));
+      if (p.input_unit > 0) allow_input_rounding(p, e, at, squares[j], sizes[j]);
       if (s.overflowed()) e.mark(at, defect::accumulator_overflow);
       if (!rows.empty()) e.judged.push_back(static_cast<std::int64_t>(at));
     }
@@ -119,21 +135,24 @@ void by_long_sums(const call& c, const product& p, const std::vector<std::size_t
   const closed_form form(c, p);
   const std::size_t count = rows.empty() ? p.rows() : rows.size();
   std::vector<long double> sums(p.n);
-  std::vector<double> squares(p.n);
+  std::vector<double> squares(p.n), sizes(p.n);
   for (std::size_t q = 0; q < count; ++q) {
     const std::size_t row = rows.empty() ? q : rows[q];
     const double* a = p.left(row / p.m) + row % p.m * p.k;
     const double* b = p.right(row / p.m);
     std::fill(sums.begin(), sums.end(), 0.0L);
     std::fill(squares.begin(), squares.end(), 0.0);
+    std::fill(sizes.begin(), sizes.end(), 0.0);
     for (std::size_t k = 0; k < p.k; ++k) {
       for (std::size_t j = 0; j < p.n; ++j) {
         sums[j] += static_cast<long double>(a[k]) * static_cast<long double>(b[k * p.n + j]);
         squares[j] += square(a[k] * b[k * p.n + j]);
+        sizes[j] += std::fabs(a[k] * b[k * p.n + j]);
       }
     }
     for (std::size_t j = 0; j < p.n; ++j) {
       form.fill(e, row * p.n + j, sums[j], squares[j]);
+      if (p.input_unit > 0) allow_input_rounding(p, e, row * p.n + j, squares[j], sizes[j]);
       if (!rows.empty()) e.judged.push_back(static_cast<std::int64_t>(row * p.n + j));
     }
   }
@@ -144,9 +163,12 @@ void by_matrices(const call& c, const product& p, const std::vector<std::size_t>
   const auto rows_of = [&](std::size_t batch, const matrix& a, const auto& position) {
     const matrix_map b(p.right(batch), static_cast<Eigen::Index>(p.k), static_cast<Eigen::Index>(p.n));
     const matrix sums = a * b, squares = a.cwiseAbs2() * b.cwiseAbs2();
+    const matrix sizes = p.input_unit > 0 ? matrix(a.cwiseAbs() * b.cwiseAbs()) : matrix();
     for (Eigen::Index i = 0; i < sums.rows(); ++i) {
       for (Eigen::Index j = 0; j < sums.cols(); ++j) {
-        form.fill(e, position(i) * p.n + static_cast<std::size_t>(j), sums(i, j), squares(i, j));
+        const std::size_t at = position(i) * p.n + static_cast<std::size_t>(j);
+        form.fill(e, at, sums(i, j), squares(i, j));
+        if (p.input_unit > 0) allow_input_rounding(p, e, at, squares(i, j), sizes(i, j));
       }
     }
   };
@@ -191,11 +213,22 @@ product::product(const call& from) : a(&from.read(0)), b(&from.read(1)), c(&from
   b_batches = b->values.size() / (k * n);
   require(batches > 0 && batches % a_batches == 0 && batches % b_batches == 0,
           "batches that do not broadcast");
+  const dtype inputs = declared_inputs(from);
+  if (inputs != dtype::unknown) input_unit = grid_of(inputs).unit();
   if (from.reads(3)) {
     addend = &from.read(2);
     addend_period = addend->values.size();
     require(addend_period > 0 && c->values.size() % addend_period == 0, "an addend that does not broadcast");
   }
+}
+
+dtype declared_inputs(const call& c) {
+  const model::op_row& row = *c.op().row;
+  const auto first = static_cast<dtype>(row.input_dtype), second = static_cast<dtype>(row.input2_dtype);
+  if (first == dtype::unknown || is_integer(first) || (second != first && second != dtype::unknown))
+    return dtype::unknown;
+  const int held = std::max(grid_of(c.read(0).type).precision, grid_of(c.read(1).type).precision);
+  return grid_of(first).precision < held ? first : dtype::unknown;
 }
 
 std::vector<std::size_t> sampled_rows(const product& p, double multiply_adds) {
@@ -239,7 +272,8 @@ expectations matmul(const call& c) {
     e[0].probe_limit = probed.limit;
     e[0].probe_row = probed.row;
   }
-  e[0].hypotheses = product_hypotheses(c, p);
+  e[0].hypotheses = product_hypotheses(p);
+  e[0].review = [&c, p](const expectation& honest, judgement& j) { name_accumulator(c, p, honest, j); };
   e[0].know_factor("alpha", p.alpha);
   if (p.alpha != 1 && p.addend == nullptr) {
     // Stored before it is scaled, the product may leave the output's range.

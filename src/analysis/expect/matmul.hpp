@@ -12,6 +12,7 @@ struct product {
   const tensor *a, *b, *c;
   const tensor* addend = nullptr;
   double alpha = 1;
+  double input_unit = 0;  // unit roundoff of declared_inputs(), 0 none
   std::size_t m, n, k, batches, a_batches, b_batches, addend_period = 1;
 
   explicit product(const call& from);
@@ -27,6 +28,10 @@ struct product {
   [[nodiscard]] std::size_t rows() const { return batches * m; }
 };
 
+// The format to which the op record says its factors are rounded on their way to the unit (TF32), where they
+// are stored in a wider one; unknown otherwise.
+[[nodiscard]] dtype declared_inputs(const call& c);
+
 // Rows of C to replay when all of them cost more than `multiply_adds`: spread evenly, and those with
 // non-finite results. Empty: all.
 [[nodiscard]] std::vector<std::size_t> sampled_rows(const product& p, double multiply_adds);
@@ -39,7 +44,7 @@ struct probe_result {
 };
 [[nodiscard]] probe_result probe(const call& c, const product& p);
 
-// What a faulty product would have computed, on the judged elements; NaN elsewhere.
-[[nodiscard]] std::vector<hypothesis> product_hypotheses(const call& c, const product& p);
+// What a faulty integer product would have computed, on the judged elements; NaN elsewhere.
+[[nodiscard]] std::vector<hypothesis> product_hypotheses(const product& p);
 
 }  // namespace numdiff::analysis::expect

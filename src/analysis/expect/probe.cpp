@@ -23,7 +23,9 @@ double sign_of(std::size_t column, int probe) {
 probe_result probe(const call& c, const product& p) {
   probe_result result;
   // Few bits: the errors of a row may be coherent, so its projection has no useful bound.
-  if (c.wide() || c.sum().narrow()) return result;
+  const accumulator& sum = c.sum();
+  if (c.wide() || sum.narrow() || sum.partials.precision < sum.wide.precision || p.input_unit > 0)
+    return result;
   const output_format out = output_format_of(c.op(), c.op().writes[0]);
   const double n = static_cast<double>(p.k), rho_sq = c.rho() * c.rho();
   const double reach = reach_of(p.rows() * probes);
