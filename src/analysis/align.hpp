@@ -12,6 +12,7 @@ namespace numdiff::analysis {
 enum class fate {
   matched,
   auxiliary,   // no partner needed: judged by its own input and output
+  bridged,     // judged by the parts, or as the parts, of what the other run fuses
   ambiguous,   // several partners fit equally well
   only_there,  // no partner
 };

@@ -31,7 +31,8 @@ comparison comparer::run() {
   twin_of_reference_.assign(reference_.index.captures().size(), -1);
   twin_of_test_.assign(test_.index.captures().size(), -1);
   std::uint64_t order = 0;
-  const std::vector<op_pair> pairs = align(reference_.index, test_.index);
+  std::vector<op_pair> pairs = align(reference_.index, test_.index);
+  judge_regions(pairs);
   for (const op_pair& pair : pairs) {
     judge(pair, order++);
     if ((pair.fate == fate::ambiguous || pair.fate == fate::only_there) && pair.selected) {
@@ -39,6 +40,9 @@ comparison comparer::run() {
       const auto op = static_cast<std::size_t>(std::max(pair.test, pair.reference));
       finding f = stated("ND805", run.index.place_of(run.index.ops()[op]), order);
       if (pair.fate == fate::ambiguous) f.message = "has several partners that fit equally well";
+      const side where = pair.test >= 0 ? side::test : side::reference;
+      const auto apart = apart_.find({where, static_cast<std::int32_t>(op)});
+      if (apart != apart_.end()) f.message += ", nor is it judged with its surroundings: " + apart->second;
       f.seen_in = pair.test >= 0 ? side::test : side::reference;
       result_.findings.push_back(std::move(f));
     }

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "analysis/align.hpp"
+#include "analysis/bridge.hpp"
 #include "analysis/comparison.hpp"
 #include "analysis/judged_run.hpp"
 #include "analysis/measure.hpp"
@@ -67,6 +69,10 @@ class comparer {
   void note_wishes(const std::vector<item>& items, const op_pair& pair, const local_result& reference,
                    const local_result& test, std::uint64_t order);
 
+  // regions that one run fuses (judge_regions.cpp)
+  void judge_regions(std::vector<op_pair>& pairs);
+  void judge_shared_reads(const op_pair& pair, std::uint64_t order);
+
   // writes (judge_written.cpp)
   void judge_written(item& x, const op_pair& pair, const local_result& reference, const local_result& test,
                      const std::vector<item>& all);
@@ -115,6 +121,11 @@ class comparer {
   std::map<std::int32_t, source_state> sources_;                // by capture of the test
   std::vector<std::int32_t> twin_of_reference_, twin_of_test_;  // by capture: its partner, -1 none yet
   std::map<std::pair<std::int32_t, side>, passage> gaps_;       // by capture
+  using op_on_side = std::pair<side, std::int32_t>;
+  std::map<op_on_side, local_result> bridged_;              // fused ops
+  std::map<op_on_side, std::vector<capture_pair>> shared_;  // what fused ops read as their parts do
+  std::map<op_on_side, std::string> apart_;                 // why an op was not bridged
+  std::set<std::pair<side, std::int32_t>> unjudged_;        // captures of fused ops that no part wrote
   comparison result_;
   std::map<std::string, std::uint64_t> undecided_because_;
   benign rounding_, quantization_, order_, repeated_, nondeterministic_;

@@ -58,14 +58,19 @@ void comparer::judge(const op_pair& pair, std::uint64_t order) {
   local_result reference, test;
   reference.why_not = test.why_not = "not needed";
   if (!(matched && (equal_writes || !any_write))) {
-    if (pair.reference >= 0) reference = judge_locally(reference_.index, op_of(reference_, pair.reference));
-    if (pair.test >= 0) test = judge_locally(test_.index, op_of(test_, pair.test));
+    const auto judged = [&](side where, const judged_run& run, std::int32_t op) {
+      const auto known = bridged_.find({where, op});
+      return known != bridged_.end() ? known->second : judge_locally(run.index, op_of(run, op));
+    };
+    if (pair.reference >= 0) reference = judged(side::reference, reference_, pair.reference);
+    if (pair.test >= 0) test = judged(side::test, test_, pair.test);
   }
   for (item& x : items) {
     if (x.counted && x.any().written) judge_written(x, pair, reference, test, items);
   }
   judge_factors(items);
   judge_noise(items, pair, test);
+  if (pair.fate == fate::bridged) judge_shared_reads(pair, order);
   find(items, pair, reference, test, order);
   note_losses(items, pair, reference, test, order);
   note_flips(items, pair, reference, test, order);
@@ -82,7 +87,7 @@ void comparer::judge(const op_pair& pair, std::uint64_t order) {
       open_[static_cast<std::size_t>(position(test_, x.test))] = x.counted ? open : !alone_fine;
     }
     if (x.counted && x.any().written && x.verdict != verdict::equal) diverged_ = true;
-    if (pair.fate != fate::matched && x.any().written) diverged_ = diverged_ || pair.fate == fate::only_there;
+    if (x.any().written) diverged_ = diverged_ || pair.fate == fate::only_there || pair.fate == fate::bridged;
   }
 }
 
@@ -118,6 +123,9 @@ void comparer::count(const item& x, const op_pair& pair) {
       ++s.matched;
     else if (pair.fate == fate::auxiliary || (pair.fate == fate::matched && side_value))
       ++s.auxiliary;
+    else if (pair.fate == fate::bridged && !unjudged_.contains({is_test ? side::test : side::reference,
+                                                                position(is_test ? test_ : reference_, c)}))
+      ++s.bridged;
     else
       ++s.only_there;
   }

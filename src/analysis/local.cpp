@@ -12,16 +12,77 @@ namespace numdiff::analysis {
 
 namespace {
 
-struct instance {
-  op_instance op;
-  std::vector<std::int32_t> writes;  // logical captures, by index of op.writes
-  std::int32_t world_rank = 0;
-  std::string why_not;
-};
+int badness(const judgement& j) {
+  return j.v == verdict::beyond ? 3 : j.v == verdict::undecided ? 2 : j.cause_hint.empty() ? 0 : 1;
+}
 
-// The op as one rank stored it, its tensors decoded.
-instance build(const run_index& run, const logical_op& op, const member& where) {
-  instance one;
+local_result judge_collective(const run_index& run, const logical_op& op) {
+  local_result result;
+  std::map<std::int32_t, member> by_world_rank;
+  for (const member& m : op.members) by_world_rank.emplace(run.rank_of(m).rank, m);
+  std::map<std::vector<std::int32_t>, const model::collective_row*> groups;
+  for (const member& m : op.members) {
+    const model::rank_data& rank = run.rank_of(m);
+    const model::collective_row* row = collective_of(rank, run.op_row_of(m).seq);
+    if (row == nullptr) {
+      result.why_not = "no collective record";
+      return result;
+    }
+    groups.emplace(group_ranks(rank, *row, run.run().world_size), row);
+  }
+  for (const auto& [ranks, row] : groups) {
+    std::vector<stored_op> instances;
+    for (const std::int32_t r : ranks) {
+      const auto at = by_world_rank.find(r);
+      if (at == by_world_rank.end()) {
+        result.why_not = "rank " + std::to_string(r) + " of the group is not there";
+        return result;
+      }
+      instances.push_back(stored(run, op, at->second));
+      if (!instances.back().why_not.empty()) {
+        result.why_not = instances.back().why_not;
+        return result;
+      }
+    }
+    std::vector<op_instance> group;
+    group.reserve(instances.size());
+    for (stored_op& one : instances) group.push_back(std::move(one.op));
+    model::collective_row in_group = *row;
+    const auto root = std::ranges::find(ranks, row->peer);  // a world rank
+    in_group.peer = root == ranks.end() ? -1 : static_cast<std::int32_t>(root - ranks.begin());
+    const replayed answer = replay_collective(in_group, group);
+    if (!answer.done) {
+      result.why_not = answer.why_not;
+      return result;
+    }
+    for (std::size_t i = 0; i < answer.outputs.size() && i < instances.size(); ++i) {
+      take_judgement(result, instances[i], answer.outputs[i]);
+    }
+  }
+  result.done = true;
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> group_ranks(const model::rank_data& rank, const model::collective_row& row,
+                                      std::int32_t world) {
+  std::vector<std::int32_t> ranks;
+  const std::string_view text = rank.strings[row.ranks];
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (json.is_array()) {
+    for (const auto& r : json) {
+      if (r.is_number_integer()) ranks.push_back(r.get<std::int32_t>());
+    }
+  }
+  if (ranks.empty()) {
+    for (std::int32_t r = 0; r < world; ++r) ranks.push_back(r);
+  }
+  return ranks;
+}
+
+stored_op stored(const run_index& run, const logical_op& op, const member& where) {
+  stored_op one;
   const model::rank_data& rank = run.rank_of(where);
   one.op.row = &run.op_row_of(where);
   one.op.kind = rank.strings[one.op.row->kind];
@@ -63,16 +124,13 @@ instance build(const run_index& run, const logical_op& op, const member& where) 
       one.writes.push_back(at);
     } else {
       one.op.reads.push_back(std::move(x));
+      one.reads.push_back(at);
     }
   }
   return one;
 }
 
-int badness(const judgement& j) {
-  return j.v == verdict::beyond ? 3 : j.v == verdict::undecided ? 2 : j.cause_hint.empty() ? 0 : 1;
-}
-
-void take(local_result& result, const instance& one, judgement j) {
+void take_judgement(local_result& result, const stored_op& one, judgement j) {
   if (j.write >= one.writes.size()) return;
   const std::int32_t capture = one.writes[j.write];
   auto known = std::ranges::find(result.outputs, capture, &local_judgement::capture);
@@ -90,71 +148,6 @@ void take(local_result& result, const instance& one, judgement j) {
   }
 }
 
-local_result judge_collective(const run_index& run, const logical_op& op) {
-  local_result result;
-  std::map<std::int32_t, member> by_world_rank;
-  for (const member& m : op.members) by_world_rank.emplace(run.rank_of(m).rank, m);
-  std::map<std::vector<std::int32_t>, const model::collective_row*> groups;
-  for (const member& m : op.members) {
-    const model::rank_data& rank = run.rank_of(m);
-    const model::collective_row* row = collective_of(rank, run.op_row_of(m).seq);
-    if (row == nullptr) {
-      result.why_not = "no collective record";
-      return result;
-    }
-    groups.emplace(group_ranks(rank, *row, run.run().world_size), row);
-  }
-  for (const auto& [ranks, row] : groups) {
-    std::vector<instance> instances;
-    for (const std::int32_t r : ranks) {
-      const auto at = by_world_rank.find(r);
-      if (at == by_world_rank.end()) {
-        result.why_not = "rank " + std::to_string(r) + " of the group is not there";
-        return result;
-      }
-      instances.push_back(build(run, op, at->second));
-      if (!instances.back().why_not.empty()) {
-        result.why_not = instances.back().why_not;
-        return result;
-      }
-    }
-    std::vector<op_instance> group;
-    group.reserve(instances.size());
-    for (instance& one : instances) group.push_back(std::move(one.op));
-    model::collective_row in_group = *row;
-    const auto root = std::ranges::find(ranks, row->peer);  // a world rank
-    in_group.peer = root == ranks.end() ? -1 : static_cast<std::int32_t>(root - ranks.begin());
-    const replayed answer = replay_collective(in_group, group);
-    if (!answer.done) {
-      result.why_not = answer.why_not;
-      return result;
-    }
-    for (std::size_t i = 0; i < answer.outputs.size() && i < instances.size(); ++i) {
-      take(result, instances[i], answer.outputs[i]);
-    }
-  }
-  result.done = true;
-  return result;
-}
-
-}  // namespace
-
-std::vector<std::int32_t> group_ranks(const model::rank_data& rank, const model::collective_row& row,
-                                      std::int32_t world) {
-  std::vector<std::int32_t> ranks;
-  const std::string_view text = rank.strings[row.ranks];
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (json.is_array()) {
-    for (const auto& r : json) {
-      if (r.is_number_integer()) ranks.push_back(r.get<std::int32_t>());
-    }
-  }
-  if (ranks.empty()) {
-    for (std::int32_t r = 0; r < world; ++r) ranks.push_back(r);
-  }
-  return ranks;
-}
-
 local_result judge_locally(const run_index& run, const logical_op& op) {
   local_result result;
   if (op.outside) {
@@ -167,7 +160,7 @@ local_result judge_locally(const run_index& run, const logical_op& op) {
     return result;
   }
   for (const member& m : op.members) {
-    instance one = build(run, op, m);
+    stored_op one = stored(run, op, m);
     if (!one.why_not.empty()) {
       result.why_not = one.why_not;
       return result;
@@ -177,7 +170,7 @@ local_result judge_locally(const run_index& run, const logical_op& op) {
       result.why_not = answer.why_not;
       return result;
     }
-    for (judgement& j : answer.outputs) take(result, one, std::move(j));
+    for (judgement& j : answer.outputs) take_judgement(result, one, std::move(j));
   }
   result.done = true;
   return result;

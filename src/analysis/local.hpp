@@ -30,6 +30,18 @@ struct local_result {
 std::vector<std::int32_t> group_ranks(const model::rank_data& rank, const model::collective_row& row,
                                       std::int32_t world);
 
+// The op as one rank stored it, its tensors decoded.
+struct stored_op {
+  op_instance op;
+  std::vector<std::int32_t> reads, writes;  // logical captures, by index of op.reads and op.writes
+  std::int32_t world_rank = 0;
+  std::string why_not;  // set when a tensor is not stored or cannot be decoded
+};
+stored_op stored(const run_index& run, const logical_op& op, const member& where);
+
+// Adds the judgement of one rank's write to what is known of its capture: the worst rank counts.
+void take_judgement(local_result& result, const stored_op& one, judgement j);
+
 local_result judge_locally(const run_index& run, const logical_op& op);
 
 }  // namespace numdiff::analysis
