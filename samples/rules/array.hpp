@@ -24,6 +24,7 @@ class array {
   [[nodiscard]] array as(numdiff::dtype type, numdiff::cast_rule rule = {}) const;
   [[nodiscard]] std::vector<double> values() const;
   [[nodiscard]] numdiff::view seen() const;
+  [[nodiscard]] const std::byte* data() const { return codes_.data(); }
 
  private:
   numdiff::dtype type_;

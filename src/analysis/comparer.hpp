@@ -28,6 +28,7 @@ struct item {
   std::string reason;
   distances apart;
   double limit = 0;
+  bool test_lost = false, reference_lost = false;  // most of what it should hold (lost.cpp)
   // Where good runs told their distance (judge_noise.cpp).
   bool settled = false;         // within it: no rule is asked
   bool repeats_differ = false;  // two executions of one program do as well
@@ -82,6 +83,8 @@ class comparer {
   void judge_factors(std::vector<item>& items);  // (factors.cpp)
   void note_flips(const std::vector<item>& items, const op_pair& pair, const local_result& reference,
                   const local_result& test, std::uint64_t order);  // (flips.cpp)
+  void judge_lost(std::vector<item>& items, const local_result& reference,
+                  const local_result& test);  // (lost.cpp)
 
   std::optional<noise> noise_of(const item& x);  // (judge_noise.cpp)
   void judge_noise(std::vector<item>& items, const op_pair& pair, const local_result& test);

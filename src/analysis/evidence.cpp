@@ -75,13 +75,14 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
     const auto source = sources_.find(at);
     if (source != sources_.end()) e.source = source->second;
   }
+  if (x.counted) e.lost = is_test ? x.test_lost : x.reference_lost;
   if (e.unequal_replica >= 0 && e.partner != nullptr) {
     placement_cache placements;
     value_reader whole((is_test ? reference_ : test_).index, *e.partner, placements);
     if (whole.readable()) e.adds_up = add_up_to(run.index, c, whole);
   }
   if (!x.counted) {
-    e.rescaled = false;
+    e.rescaled = rescaling::none;
     return e;
   }
   e.apart = x.apart;

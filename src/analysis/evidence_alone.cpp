@@ -108,10 +108,18 @@ evidence evidence_alone(const judged_run& run, const seen_capture& x, std::span<
   count_casts(run.index, c, e);
   if (!c.written) e.gap = run.flow.of(at).gap;
   e.rescaled = run.rescaled(at);
-  std::int64_t unwanted_reads = 0;
+  std::int64_t unwanted_reads = 0, empty_reads = 0, worse_reads = 0;
   bool unequal_reads = false;
   for (const seen_capture& in : all) {
-    if (in.capture->written) continue;
+    if (in.capture->written) {
+      e.beside_result = e.beside_result ||
+                        (c.written && in.merged->count >= 8 * e.own->count && in.merged->nonfinite() == 0);
+      continue;
+    }
+    empty_reads += in.merged->negative_infinity > 0;
+    worse_reads += in.merged->nan + in.merged->positive_infinity;
+    e.scaled_reads = e.scaled_reads || run.index.capture_row_of(in.capture->members.front()).scaling != 0;
+    e.hides_inputs = e.hides_inputs || in.merged->hidden > 0;
     // A mask's fill is read by softmax; it makes no NaN by itself.
     unwanted_reads += e.kind == "softmax" ? in.merged->nan + in.merged->positive_infinity
                                           : unwanted(e.kind, *in.merged, in.partner);
@@ -119,6 +127,8 @@ evidence evidence_alone(const judged_run& run, const seen_capture& x, std::span<
   }
   e.nonfinite_created = c.written && unwanted_reads == 0 && unwanted(e.kind, *e.own, e.partner) > 0 &&
                         (e.partner == nullptr || e.partner->nonfinite() < e.own->nonfinite());
+  e.merges_empty = c.written && empty_reads >= 2 && worse_reads == 0 && e.own->nan > 0 &&
+                   (e.partner == nullptr || e.partner->nan < e.own->nan);
   bool promised = c.written ? !unequal_reads : true;
   if (e.own->unequal_replica >= 0 && !c.written && run.flow.of(at).from.from >= 0) {
     // Its writer is to blame for what it promised itself; of terms it promised only their sum.

@@ -1,8 +1,11 @@
 // Factors: whether one was applied upstream already, and whether one that only differs by name does harm.
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <vector>
 
 #include "analysis/comparer.hpp"
+#include "analysis/expect/decode.hpp"
 
 namespace numdiff::analysis {
 
@@ -10,6 +13,26 @@ namespace {
 
 bool same_factor(double a, double b) {
   return std::abs(a - b) <= 1e-3 * std::abs(b);
+}
+
+std::vector<double> scales_or_none(const model::rank_data& rank, const model::capture_row& row) {
+  try {
+    return decode_scales(rank, row);
+  } catch (const std::runtime_error&) {
+    return {};  // of a layout that is not known
+  }
+}
+
+rescaling between(std::vector<double> written, std::vector<double> read) {
+  if (written.size() != read.size() || written.empty()) return rescaling::other;
+  // One unit of the narrowest format that holds an inverse, E4M3's.
+  bool inverse = true;
+  for (std::size_t i = 0; i < read.size(); ++i)
+    inverse = inverse && std::abs(written[i] * read[i] - 1) < 0x1p-4;
+  if (inverse) return rescaling::inverse;
+  std::ranges::sort(written);
+  std::ranges::sort(read);
+  return written == read ? rescaling::regrouped : rescaling::other;
 }
 
 }  // namespace
@@ -34,14 +57,15 @@ bool judged_run::applied_before(const logical_op& op, double factor, int hops) c
   return false;
 }
 
-// An earlier op of the rank wrote the codes that are read here, under other scales, and none under these.
-bool judged_run::rescaled(std::int32_t capture) const {
+// How the scales of a read differ from those that its codes were written with.
+rescaling judged_run::rescaled(std::int32_t capture) const {
   const logical_capture& c = index.captures()[static_cast<std::size_t>(capture)];
-  if (c.written || c.members.empty() || flow.of(capture).from.origin >= origin::moved) return false;
+  if (c.written || c.members.empty() || flow.of(capture).from.origin >= origin::moved) return rescaling::none;
   const model::capture_row& read = index.capture_row_of(c.members.front());
   // Tensors of few values may be equal by chance.
-  if (read.scaling == 0 || read.count < 16 || 2 * read.zero > read.count) return false;
-  bool found = false;
+  if (read.scaling == 0 || read.count < 16 || 2 * read.zero > read.count) return rescaling::none;
+  const model::rank_data& rank = index.rank_of(c.members.front());
+  rescaling found = rescaling::none;
   for (std::int32_t at = 0; at < capture; ++at) {
     const logical_capture& w = index.captures()[static_cast<std::size_t>(at)];
     if (!w.written) continue;
@@ -49,8 +73,10 @@ bool judged_run::rescaled(std::int32_t capture) const {
       const model::capture_row& row = index.capture_row_of(m);
       if (m.rank != c.members.front().rank || row.scaling == 0 || row.dtype != read.dtype) continue;
       if (row.digest0 != read.digest0 || row.digest1 != read.digest1 || row.count != read.count) continue;
-      if (row.scale_digest0 == read.scale_digest0 && row.scale_digest1 == read.scale_digest1) return false;
-      found = true;
+      if (row.scale_digest0 == read.scale_digest0 && row.scale_digest1 == read.scale_digest1) {
+        return rescaling::none;
+      }
+      found = between(scales_or_none(rank, row), scales_or_none(rank, read));
     }
   }
   return found;

@@ -27,7 +27,8 @@ void comparer::find(std::vector<item>& items, const op_pair& pair, const local_r
       const local_judgement* own = judgement_of(test, position(test_, x.test));
       const local_judgement* other = judgement_of(reference, position(reference_, x.reference));
       if (same_nonfinite(own, other)) continue;
-      const evidence e = evidence_of(x, pair, where, items, is_test ? test : reference);
+      evidence e = evidence_of(x, pair, where, items, is_test ? test : reference);
+      if (const local_judgement* j = is_test ? other : own) e.partner_local = &j->worst;
       const bool passes_on =
           (fed && e.local != nullptr && e.local->nonfinite_replayed > 0 && e.local->nonfinite_created == 0) ||
           (x.carried && (e.local == nullptr || e.local->v != verdict::beyond));

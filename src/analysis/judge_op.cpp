@@ -69,6 +69,7 @@ void comparer::judge(const op_pair& pair, std::uint64_t order) {
     if (x.counted && x.any().written) judge_written(x, pair, reference, test, items);
   }
   judge_factors(items);
+  judge_lost(items, reference, test);
   judge_noise(items, pair, test);
   if (pair.fate == fate::bridged) judge_shared_reads(pair, order);
   find(items, pair, reference, test, order);

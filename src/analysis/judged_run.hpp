@@ -29,7 +29,7 @@ struct judged_run {
   placement_cache placements;
   // (factors.cpp)
   [[nodiscard]] bool applied_before(const logical_op& op, double factor, int hops = 4) const;
-  [[nodiscard]] bool rescaled(std::int32_t capture) const;
+  [[nodiscard]] rescaling rescaled(std::int32_t capture) const;
   std::vector<bool> softmax_inputs;  // by capture: what a softmax reads, directly or through a mask
   // (recompute.cpp) step, scope, name
   using program_op = std::tuple<std::int64_t, std::uint32_t, std::uint32_t>;

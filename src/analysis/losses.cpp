@@ -1,8 +1,20 @@
 #include "analysis/losses.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace numdiff::analysis {
+
+namespace {
+
+// Non-finite values that the op met only where a weight of zero hides them.
+bool skips_masked(const evidence& e) {
+  return e.local != nullptr && std::ranges::any_of(e.local->evidence, [](const auto& named) {
+           return named.first == "masked_values_skipped" && named.second > 0;
+         });
+}
+
+}  // namespace
 
 finding nonfinite_made(const evidence& e) {
   finding f = stated("ND192", {}, 0);
@@ -35,7 +47,7 @@ std::vector<finding> losses_of(const evidence& e, const reads_health& reads) {
   }
   // Reads that are not finite, and results that do not show it: divided by, or cut at a maximum.
   if (!reads.clean && e.own->nonfinite() == 0 && e.kind != "mask" && e.kind != "embedding" &&
-      e.own->count > 0) {
+      e.own->count > 0 && !skips_masked(e)) {
     finding f = stated("ND197", {}, 0);
     if (!reads.nan) f.symptom = "overflow";
     f.evidence = numbers_of(e);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numdiff/format.hpp"
+
 namespace numdiff::analysis::when {
 
 namespace {
@@ -24,10 +26,10 @@ bool local_factor(const evidence& e, double& factor) {
 bool near(double a, double b) {
   return std::abs(a - b) <= 1e-2 * std::abs(b);
 }
-double told(const evidence& e, std::string_view name) {
-  if (e.local == nullptr) return 0;
-  const auto at = std::ranges::find(e.local->evidence, name, &evidence_list::value_type::first);
-  return at == e.local->evidence.end() ? 0 : at->second;
+double told(const judgement* j, std::string_view name) {
+  if (j == nullptr) return 0;
+  const auto at = std::ranges::find(j->evidence, name, &evidence_list::value_type::first);
+  return at == j->evidence.end() ? 0 : at->second;
 }
 
 bool made_infinity(const evidence& e) {
@@ -70,25 +72,57 @@ bool zero_scales(const evidence& e, const rule& r) {
          (e.written && e.scales_zero > 0 && e.own->amax == 0 && e.own->nonfinite() > 0);
 }
 bool other_scale(const evidence& e, const rule& r) {
-  return hinted(e, r) || e.rescaled;
+  double f = 0;
+  const bool one_factor = e.scaled_reads && local_factor(e, f) && e.local->cause_hint.empty();
+  return hinted(e, r) || e.rescaled != rescaling::none || one_factor;
+}
+bool scale_inverted(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || e.rescaled == rescaling::inverse;
+}
+bool scale_regrouped(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || e.rescaled == rescaling::regrouped;
+}
+bool empty_merge(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || (e.merges_empty && e.kind != "softmax");
+}
+// A gradient that would fit its format without the loss scale, which the other run tells.
+bool overscaled(const evidence& e, const rule&) {
+  const bool overflows = e.nonfinite_created || (local_beyond(e) && e.local->nonfinite_replayed > 0);
+  return e.phase == phase::backward && overflows && e.own->pending_factor > 1 && e.partner != nullptr &&
+         e.partner->amax <= e.partner->pending_factor * format_of(e.type).max_finite();
+}
+bool leaks(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) ||
+         (e.kind == "matmul" && e.nonfinite_created && e.hides_inputs && e.own->nan > 0);
+}
+bool side_overflowed(const evidence& e, const rule&) {
+  return e.nonfinite_created && e.beside_result && e.own->nan == 0;
+}
+bool vanished(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || (hinted(e, r) && e.lost);
 }
 bool bad_scales(const evidence& e, const rule& r) {
-  return hinted_beyond(e, r) || (e.written && e.scales_nonfinite > 0);
+  return (hinted_beyond(e, r) && e.own->nonfinite() > 0) || (e.written && e.scales_nonfinite > 0);
+}
+bool cut_down(const evidence& e, const rule&) {
+  return e.lost && e.local->saturated > 0;
 }
 bool masked_row(const evidence& e, const rule& r) {
   return hinted(e, r) || (e.kind == "softmax" && e.nonfinite_created && e.own->nan > 0 && e.written);
 }
 bool scores(const evidence& e, const rule& r) {
   if (hinted_beyond(e, r)) return true;
-  return e.kind == "matmul" && e.feeds_softmax && made_infinity(e);
+  return e.kind == "matmul" && e.feeds_softmax &&
+         (made_infinity(e) || (local_beyond(e) && e.local->cause_hint == "op-overflow"));
 }
 bool cast_overflowed(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) || (e.nonfinite_created && e.cast_overflowing > 0);
 }
 // Finite addends, or a mean of them, leave the range only in their sum; where an op adds products or squares,
-// only its replay can tell which of the two overflowed.
+// only its replay can tell which of the two overflowed. A replay knows whether sum or result left its range.
 bool sum_overflowed(const evidence& e, const rule& r) {
-  return hinted_beyond(e, r) || (made_infinity(e) && (e.kind == "sum" || e.kind == "mean"));
+  return hinted_beyond(e, r) ||
+         (e.local == nullptr && made_infinity(e) && (e.kind == "sum" || e.kind == "mean"));
 }
 bool op_overflowed(const evidence& e, const rule& r) {
   constexpr std::string_view adding[] = {"sum",      "mean",       "variance",  "sum_of_squares", "matmul",
@@ -100,7 +134,7 @@ bool made_nan(const evidence& e, const rule&) {
 }
 // Gradients that vanish although they carry a scale, or in a wide format, are small, not unscaled.
 bool unscaled_gradients(const evidence& e, const rule& r) {
-  return hinted(e, r) && (local_beyond(e) || (e.own->pending_factor == 1 && bytes_of(e.type) <= 2));
+  return hinted(e, r) && (local_beyond(e) || e.lost || (e.own->pending_factor == 1 && bytes_of(e.type) <= 2));
 }
 bool stale(const evidence& e, const rule& r) {
   return hinted(e, r);
@@ -146,11 +180,14 @@ bool other_structure(const evidence& e, const rule&) {
 }
 // Rows that see nothing, filled by convention.
 bool by_convention(const evidence& e, const rule&) {
-  return e.written && e.local != nullptr && e.local->v == verdict::within && told(e, "undefined_rows") > 0;
+  if (!e.written || told(e.local, "undefined_rows") == 0 || told(e.partner_local, "undefined_rows") == 0)
+    return false;
+  return e.local->v == verdict::within &&
+         !near(told(e.local, "undefined_fill"), told(e.partner_local, "undefined_fill"));
 }
 // The result breaks a rule that holds whatever the precision.
 bool impossible(const evidence& e, const rule& r) {
-  return hinted_beyond(e, r) && told(e, "impossible") > 0;
+  return hinted_beyond(e, r) && told(e.local, "impossible") > 0;
 }
 bool in_range(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) && e.local->nonfinite_created + e.local->nonfinite_replayed == 0;

@@ -26,6 +26,9 @@ enum class recomputed_state {
   differs,
 };
 
+// How scales differ from those that the same codes were written with.
+enum class rescaling { none, other, inverse, regrouped };
+
 // What is known about one capture of one run when the rules are asked.
 struct evidence {
   side seen_in = side::test;
@@ -44,6 +47,7 @@ struct evidence {
   // replay of the op from its own inputs
   bool replayed = false;
   const judgement* local = nullptr;  // of this capture, nullptr: not judged
+  const judgement* partner_local = nullptr;
 
   // counted before casts and of scales, over ranks
   std::int64_t cast_count = 0, cast_beyond = 0, cast_overflowing = 0, cast_flushed = 0, cast_nan = 0;
@@ -54,8 +58,13 @@ struct evidence {
   // flow of data within the run
   analysis::gap gap = analysis::gap::none;
   source_state source = source_state::none;
-  bool rescaled = false;           // an earlier op wrote these codes under another scale
-  bool nonfinite_created = false;  // the op's inputs hold none
+  analysis::rescaling rescaled = rescaling::none;  // an earlier op wrote these codes under other scales
+  bool nonfinite_created = false;                  // the op's inputs hold none
+  bool merges_empty = false;   // NaN from at least two inputs that hold -inf and nothing worse
+  bool scaled_reads = false;   // the op reads codes with scales
+  bool hides_inputs = false;   // a view of an input hides elements
+  bool beside_result = false;  // the op writes a larger tensor too, and that one is finite
+  bool lost = false;           // most of it became zero or the maximum in this run only, from the same inputs
   std::int32_t unequal_replica = -1;
   std::int32_t partner_unequal_replica = -1;
   bool read_terms = false;  // unequal replicas that their writer called terms of a reduction

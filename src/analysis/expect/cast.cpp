@@ -2,7 +2,10 @@
 #include <cmath>
 
 #include "analysis/expect/kinds.hpp"
+#include "analysis/expect/scale_misuse.hpp"
 #include "analysis/expect/scales.hpp"
+#include "numdiff/decode.hpp"
+#include "numdiff/encode.hpp"
 
 namespace numdiff::analysis::expect {
 namespace {
@@ -23,6 +26,29 @@ void review_counters(const tensor& x, const tensor& y, judgement& j) {
   j.reason = "neighbouring integers became equal";
   j.evidence.emplace_back("collapsed", static_cast<double>(collapsed));
   j.evidence.emplace_back("first_collapsed", static_cast<double>(first));
+}
+
+// The codes were made, or read, with other scales than their own.
+void try_misuses(const call& c, expectation& e) {
+  const operand &from = c.op().reads.front(), &to = c.op().writes.front();
+  for (const scale_misuse& how : scale_misuses(to)) {
+    e.hypotheses.push_back({how.cause, how.form, [&to, how](const expectation& honest) {
+                              std::vector<double> values = honest.exact;
+                              const std::vector<double> ratio = how.ratio();
+                              if (ratio.empty()) return ratio;
+                              const dtype t = to.value.type;
+                              for (std::size_t i = 0; i < values.size(); ++i) {
+                                const double scale = to.value.scales[i];
+                                const cast_rule cut = {rounding::nearest_even, overflow::to_maximum};
+                                values[i] = scale * decode(t, encode(t, values[i] / ratio[i] / scale, cut));
+                              }
+                              return values;
+                            }});
+  }
+  for (const scale_misuse& how : scale_misuses(from)) {
+    e.hypotheses.push_back(
+        {how.cause, how.form, [&from, how](const expectation&) { return misread(from, how).values; }});
+  }
 }
 
 }  // namespace
@@ -50,6 +76,7 @@ expectations cast(const call& c) {
                                  return values;
                                }});
   }
+  try_misuses(c, e[0]);
   e[0].review = [&x, &y](const expectation& honest, judgement& j) {
     review_counters(x, y, j);
     review_scales(x, y, honest, j);

@@ -23,15 +23,38 @@ std::vector<double> numbers(dtype type, const std::vector<std::byte>& codes, std
   return values;
 }
 
+std::vector<std::int64_t> shape_of(const model::rank_data& rank, const model::capture_row& row) {
+  if (row.shape >= rank.shapes.size()) throw std::runtime_error("a shape that is not stored");
+  const model::shape_row& shape = rank.shapes[row.shape];
+  std::vector<std::int64_t> extents;
+  std::int64_t elements = 1;
+  for (std::uint32_t d = 0; d < shape.rank && d < 8; ++d) {
+    extents.push_back(shape.extent[d]);
+    if (shape.extent[d] < 0 ||
+        (shape.extent[d] > 0 && elements > (std::int64_t{1} << 40) / shape.extent[d])) {
+      throw std::runtime_error("a shape of impossible size");
+    }
+    elements *= shape.extent[d];
+  }
+  return extents;
+}
+
+std::vector<double> scale_numbers(const model::rank_data& rank, const model::capture_row& row,
+                                  const expect::scale_map& map) {
+  const auto type = static_cast<dtype>(row.scale_dtype);
+  std::vector<double> scales =
+      numbers(type, read_codes(rank, type, row.scale_payload, row.scale_count), row.scale_count);
+  for (double& s : scales) s = map.encodes ? 1 / s : s;
+  return scales;
+}
+
 void apply_scales(const model::rank_data& rank, const model::capture_row& row, tensor& t) {
   const expect::scale_map map = expect::scale_map_of(rank.strings[row.scaling], t.shape);
   if (row.scale_payload < 0) throw std::runtime_error("the scales are not stored");
   if (row.scale_count != static_cast<std::int64_t>(map.groups))
     throw std::runtime_error("the scales do not fit the shape");
-  const auto scale_type = static_cast<dtype>(row.scale_dtype);
-  std::vector<double> scales =
-      numbers(scale_type, read_codes(rank, scale_type, row.scale_payload, row.scale_count), row.scale_count);
-  for (double& s : scales) s = (map.encodes ? 1 / s : s) * map.global;
+  std::vector<double> scales = scale_numbers(rank, row, map);
+  for (double& s : scales) s *= map.global;
   std::vector<double> zero(1, 0.0);
   if (row.zero_point_payload >= 0) {
     const auto type = static_cast<dtype>(row.zero_point_dtype);
@@ -55,17 +78,9 @@ tensor decode(const model::rank_data& rank, const model::capture_row& row) {
   tensor t;
   t.type = static_cast<dtype>(row.dtype);
   if (bytes_of(t.type) == 0) throw std::runtime_error("an unknown dtype");
-  if (row.shape >= rank.shapes.size()) throw std::runtime_error("a shape that is not stored");
-  const model::shape_row& shape = rank.shapes[row.shape];
+  t.shape = shape_of(rank, row);
   std::int64_t elements = 1;
-  for (std::uint32_t d = 0; d < shape.rank && d < 8; ++d) {
-    t.shape.push_back(shape.extent[d]);
-    if (shape.extent[d] < 0 ||
-        (shape.extent[d] > 0 && elements > (std::int64_t{1} << 40) / shape.extent[d])) {
-      throw std::runtime_error("a shape of impossible size");
-    }
-    elements *= shape.extent[d];
-  }
+  for (const std::int64_t extent : t.shape) elements *= extent;
   const bool complex = is_complex(t.type);
   if (complex && elements * 2 == row.count) {
     t.shape.push_back(2);
@@ -76,6 +91,11 @@ tensor decode(const model::rank_data& rank, const model::capture_row& row) {
   t.values = numbers(t.type, t.codes, row.count);
   if (!rank.strings[row.scaling].empty()) apply_scales(rank, row, t);
   return t;
+}
+
+std::vector<double> decode_scales(const model::rank_data& rank, const model::capture_row& row) {
+  if (row.scale_payload < 0 || rank.payload == nullptr || rank.strings[row.scaling].empty()) return {};
+  return scale_numbers(rank, row, expect::scale_map_of(rank.strings[row.scaling], shape_of(rank, row)));
 }
 
 }  // namespace numdiff::analysis

@@ -10,4 +10,8 @@ namespace numdiff::analysis {
 // not fit its shape; what the payload source throws passes through.
 tensor decode(const model::rank_data& rank, const model::capture_row& row);
 
+// The decode scales of its groups, without a second-level scale. Empty when they are not stored or the
+// capture has none. Throws as decode() does.
+std::vector<double> decode_scales(const model::rank_data& rank, const model::capture_row& row);
+
 }  // namespace numdiff::analysis

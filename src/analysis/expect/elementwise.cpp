@@ -105,6 +105,9 @@ expectations sum_of_terms(const call& c, double sign_of_rest) {
       if (r > 0 && (!last || twice)) variance += step_variance(c.sum(), total);
     }
     x.set(i, total, variance);
+    // Two partial states of a softmax that saw nothing.
+    if (sign_of_rest < 0 && terms[0][i] == -HUGE_VAL && terms[1][i] == -HUGE_VAL)
+      x.mark(i, defect::empty_merge);
     if (c.sum().narrow() && variance > 0)
       x.allow(i, std::sqrt(12 * variance * static_cast<double>(terms.size())));
   });
@@ -142,6 +145,11 @@ expectations subtract(const call& c) {
 expectations multiply(const call& c) {
   const broadcast x(c.read(0), c.write(0).shape), y(c.read(1), c.write(0).shape);
   return map(c, c.write(0).values.size(), [&](expectation& e, std::size_t i) {
+    // A factor of zero masks what is not finite.
+    if ((x[i] == 0 && !std::isfinite(y[i])) || (y[i] == 0 && !std::isfinite(x[i]))) {
+      e.mark(i, defect::masked_value);
+      return;
+    }
     const long double v = static_cast<long double>(x[i]) * static_cast<long double>(y[i]);
     e.set(i, v, c.rounds_twice(0) ? step_variance(c.sum(), v) : 0);
   });

@@ -22,7 +22,15 @@ struct hypothesis {
 };
 
 // Why an element of the exact result is not finite.
-enum class defect : std::uint8_t { none, inherited, masked_row, accumulator_overflow, inner_overflow };
+enum class defect : std::uint8_t {
+  none,
+  inherited,
+  masked_row,
+  accumulator_overflow,
+  inner_overflow,
+  empty_merge,   // -inf minus -inf
+  masked_value,  // it is finite, without what a factor of zero hides
+};
 
 struct expectation {
   std::vector<double> exact;         // the replayed result, per element

@@ -15,23 +15,35 @@ std::string range_cause(const op_instance& op, defect why) {
   switch (why) {
     case defect::masked_row: return "fully-masked-row";
     case defect::accumulator_overflow: return "accumulator-overflow";
+    case defect::empty_merge: return "empty-state-merge";
+    case defect::masked_value: return "masked-value-leak";
     case defect::inherited: return "";
     case defect::inner_overflow:
     case defect::none: break;
   }
   const dtype written = op.writes.empty() ? dtype::unknown : op.writes.front().value.type;
   if (written == dtype::ue4m3 || written == dtype::f8e8m0fnu) return "scale-out-of-range";
-  if (why == defect::inner_overflow && op.kind != "matmul") return "op-overflow";
   if (op.kind == "cast" || op.kind == "copy" || op.kind == "embedding") return "cast-overflow";
+  // Attention scores that are scaled after they left the range.
   const bool forward = op.row != nullptr && static_cast<phase>(op.row->phase) == phase::forward;
   const auto activation = [](const operand& x) {
     return x.row != nullptr && static_cast<role>(x.row->role) == role::input;
   };
-  if (op.kind == "matmul" && forward && op.reads.size() >= 2 && activation(op.reads[0]) &&
-      activation(op.reads[1])) {
+  if (why == defect::inner_overflow && op.kind == "matmul" && forward && op.reads.size() >= 2 &&
+      activation(op.reads[0]) && activation(op.reads[1])) {
     return "score-overflow";
   }
   return "op-overflow";
+}
+
+// Results in the subnormal range that became zero.
+fit without_subnormals(const operand& out, const expectation& honest, const output_format& format) {
+  std::vector<double> values = honest.exact;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double smallest = std::ldexp(std::fabs(format.scale(i)), format.numbers.min_exponent);
+    if (std::fabs(values[i]) < smallest) values[i] = 0;
+  }
+  return fit_of(out, honest, format, values, format.mode);
 }
 
 // Stored values that the exact result cut toward zero explains.
@@ -108,6 +120,10 @@ void explain(const op_instance& op, const expectation& honest, const output_form
     const std::vector<double> values = h.values(honest);
     if (values.size() == honest.exact.size())
       offer(h.cause, h.form, fit_of(out, honest, format, values, format.mode));
+  }
+  if (j.flushed > 0 && !format.integer) {
+    offer(op.kind == "cast" ? "cast-underflow" : "op-underflow", "subnormal results became zero",
+          without_subnormals(out, honest, format));
   }
 }
 

@@ -41,8 +41,9 @@ bool settle_range(const expectation& honest, const output_format& format, std::s
         ++hidden;
       }
     } else {
-      why = d;
-      if (std::isfinite(stored))
+      const bool guarded = d == defect::empty_merge && !std::isnan(stored);
+      if (!guarded) why = d;
+      if (std::isfinite(stored) || guarded)
         ++inherited;
       else
         ++j.nonfinite_replayed;

@@ -251,6 +251,49 @@ std::vector<std::size_t> sampled_rows(const product& p, double multiply_adds) {
   return rows;
 }
 
+namespace {
+
+// A result whose only non-finite terms have a factor of zero: the other factor stands at a masked place, and
+// a kernel that skips it computes the rest.
+void leave_out_masked(const call& c, const product& p, expectation& e) {
+  const std::size_t count = e.judged.empty() ? e.exact.size() : e.judged.size();
+  std::vector<std::int64_t> masked;
+  for (std::size_t q = 0; q < count; ++q) {
+    const std::size_t at = e.judged.empty() ? q : static_cast<std::size_t>(e.judged[q]);
+    if (std::isfinite(e.exact[at])) continue;
+    const std::size_t row = at / p.n;
+    const double *a = p.left(row / p.m) + row % p.m * p.k, *b = p.right(row / p.m) + at % p.n;
+    chain<double> rest(c.sum(), static_cast<std::int64_t>(p.k));
+    bool masks = std::isfinite(p.added(at)) && std::isfinite(p.alpha);
+    for (std::size_t k = 0; k < p.k && masks; ++k) {
+      const double x = a[k], y = b[k * p.n];
+      if (std::isfinite(x) && std::isfinite(y))
+        rest.add(x * y);
+      else
+        masks = x == 0 || y == 0;
+    }
+    rest.finish();
+    if (!masks || !std::isfinite(rest.value())) continue;
+    const double v = p.alpha * rest.value() + p.added(at);
+    e.set(at, static_cast<long double>(v), square(p.alpha) * rest.variance() + 2 * square(c.rho() * v));
+    if (rest.bound() > 0) e.allow(at, std::fabs(p.alpha) * rest.bound());
+    e.mark(at, defect::masked_value);
+    masked.push_back(static_cast<std::int64_t>(at));
+  }
+  if (masked.empty()) return;
+  e.review = [masked, &c](const expectation&, judgement& j) {
+    const std::vector<double>& y = c.write(0).values;
+    const auto skipped = std::count_if(masked.begin(), masked.end(), [&](std::int64_t at) {
+      return std::isfinite(y[static_cast<std::size_t>(at)]);
+    });
+    j.evidence.emplace_back("masked_values_met",
+                            static_cast<double>(masked.size()) - static_cast<double>(skipped));
+    j.evidence.emplace_back("masked_values_skipped", static_cast<double>(skipped));
+  };
+}
+
+}  // namespace
+
 expectations matmul(const call& c) {
   const product p(c);
   expectations e(1);
@@ -272,8 +315,12 @@ expectations matmul(const call& c) {
     e[0].probe_limit = probed.limit;
     e[0].probe_row = probed.row;
   }
-  e[0].hypotheses = product_hypotheses(p);
-  e[0].review = [&c, p](const expectation& honest, judgement& j) { name_accumulator(c, p, honest, j); };
+  leave_out_masked(c, p, e[0]);
+  e[0].hypotheses = product_hypotheses(c, p);
+  e[0].review = [&c, p, masked = e[0].review](const expectation& honest, judgement& j) {
+    if (masked) masked(honest, j);
+    name_accumulator(c, p, honest, j);
+  };
   e[0].know_factor("alpha", p.alpha);
   if (p.alpha != 1 && p.addend == nullptr) {
     // Stored before it is scaled, the product may leave the output's range.

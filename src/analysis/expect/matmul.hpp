@@ -45,6 +45,6 @@ struct probe_result {
 [[nodiscard]] probe_result probe(const call& c, const product& p);
 
 // What a faulty integer product would have computed, on the judged elements; NaN elsewhere.
-[[nodiscard]] std::vector<hypothesis> product_hypotheses(const product& p);
+[[nodiscard]] std::vector<hypothesis> product_hypotheses(const call& c, const product& p);
 
 }  // namespace numdiff::analysis::expect

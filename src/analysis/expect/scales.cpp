@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -11,7 +11,8 @@ namespace {
 
 // A spike that the next scale will follow stays below this multiple of the reach of a delayed scale.
 constexpr double overshoot_limit = 4;
-constexpr double idle_limit = 0x1p-4;  // octaves of range that no recipe leaves unused
+constexpr double negligible = 0x1p-20;  // of the squared norm
+constexpr double idle_limit = 0x1p-4;   // octaves of range that no recipe leaves unused
 
 // Elements that share a scale value.
 struct scale_group {
@@ -20,11 +21,12 @@ struct scale_group {
 
 using groups = std::unordered_map<double, scale_group>;
 
-groups groups_of(const tensor& x, const tensor& y) {
+// By the scales of the one of the two that has them.
+groups groups_of(const tensor& x, const tensor& y, const std::vector<double>& scales) {
   groups all;
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     if (!std::isfinite(x.values[i]) || !std::isfinite(y.values[i])) continue;
-    scale_group& g = all[y.scales[i]];
+    scale_group& g = all[scales[i]];
     g.amax = std::max(g.amax, std::fabs(x.values[i]));
     g.yv += y.values[i] * x.values[i];
     g.vv += x.values[i] * x.values[i];
@@ -33,16 +35,18 @@ groups groups_of(const tensor& x, const tensor& y) {
 }
 
 // Every group is off by a factor of its own and by nothing else.
-bool only_factors(const tensor& x, const tensor& y, groups& all, const grid& g) {
+bool only_factors(const tensor& x, const tensor& y, const std::vector<double>& scales, groups& all) {
+  const grid g = grid_of(y.type);
   bool apart = false;
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     if (!std::isfinite(x.values[i]) || !std::isfinite(y.values[i])) continue;
-    scale_group& s = all[y.scales[i]];
+    scale_group& s = all[scales[i]];
     const double c = s.vv > 0 ? s.yv / s.vv : 1, exact = c * x.values[i];
     apart = apart || std::fabs(c - 1) > 0.05;
     s.rest += (y.values[i] - exact) * (y.values[i] - exact);
     // The grid that rounded it was finer or coarser by the factor.
-    const double step = y.scales[i] * g.ulp(exact / y.scales[i]);
+    const double own = y.scales.empty() ? 1 : y.scales[i];
+    const double step = own * g.ulp(exact / own);
     s.expected += step * step / 12;
   }
   double rest = 0, expected = 0;
@@ -53,40 +57,48 @@ bool only_factors(const tensor& x, const tensor& y, groups& all, const grid& g) 
   return apart && rest <= 1.7 * expected;
 }
 
-// The first row of a range of rows far below the rest under one scale, which loses what the rest keeps;
-// -1 when there is none. Rows that vary at random make no such step.
-struct lost_rows {
+void try_factors(const tensor& x, const tensor& y, const std::vector<double>& scales, judgement& j) {
+  if (j.v != verdict::beyond || !j.cause_hint.empty()) return;
+  groups all = groups_of(x, y, scales);
+  if (!only_factors(x, y, scales, all)) return;
+  j.cause_hint = "scale-mismatch";
+  j.reason = "values are off by a factor for each scale";
+}
+
+// The first of a range of lines far below the rest that shares its scales, and loses what the rest keeps; -1
+// when there is none. Lines are rows, or columns. Lines that vary at random make no such step.
+struct lost_lines {
   std::int64_t first = -1, count = 0;
   double share = 0, size = 0;  // of its nonzero values that vanished; its largest over that of all
 };
 
-lost_rows rows_under_one_scale(const tensor& x, const tensor& y) {
-  lost_rows none;
-  if (x.shape.size() < 2 || x.shape.back() == 0) return none;
-  const auto width = static_cast<std::size_t>(x.shape.back());
-  const std::size_t rows = x.values.size() / width;
-  if (rows < 4 ||
-      std::adjacent_find(y.scales.begin(), y.scales.end(), std::not_equal_to<>()) != y.scales.end())
-    return none;
-  std::vector<double> tops(rows, 0);
-  std::vector<std::int64_t> nonzero(rows, 0), gone(rows, 0);
+// Element i belongs to line line_of(i). Sizes are those of codes: a line with scales of its own is not small.
+template <class F>
+lost_lines lines_under_shared_scales(const tensor& x, const tensor& y, std::size_t lines, F&& line_of) {
+  lost_lines none;
+  if (lines < 4) return none;
+  std::vector<double> tops(lines, 0);
+  std::vector<std::int64_t> nonzero(lines, 0), gone(lines, 0);
   double top = 0;
   for (std::size_t i = 0; i < x.values.size(); ++i) {
-    tops[i / width] = std::max(tops[i / width], std::fabs(x.values[i]));
-    top = std::max(top, std::fabs(x.values[i]));
-    nonzero[i / width] += x.values[i] != 0;
-    gone[i / width] += x.values[i] != 0 && y.values[i] == 0;
+    const double size = y.scales[i] != 0 ? std::fabs(x.values[i] / y.scales[i]) : 0;
+    const std::size_t line = line_of(i);
+    if (!std::isfinite(size)) continue;
+    tops[line] = std::max(tops[line], size);
+    top = std::max(top, size);
+    nonzero[line] += x.values[i] != 0;
+    gone[line] += x.values[i] != 0 && y.values[i] == 0;
   }
-  lost_rows best;
-  for (std::size_t r = 0; r < rows;) {
-    const bool small = tops[r] > 0 && tops[r] < 0x1p-10 * top;
-    if (!small) {
+  lost_lines best;
+  for (std::size_t r = 0; r < lines;) {
+    const auto small = [&] { return tops[r] > 0 && tops[r] < 0x1p-10 * top; };
+    if (!small()) {
       ++r;
       continue;
     }
-    lost_rows range{static_cast<std::int64_t>(r), 0, 0, 0};
+    lost_lines range{static_cast<std::int64_t>(r), 0, 0, 0};
     std::int64_t all = 0, lost = 0;
-    for (; r < rows && tops[r] > 0 && tops[r] < 0x1p-10 * top; ++r) {
+    for (; r < lines && small(); ++r) {
       ++range.count;
       all += nonzero[r];
       lost += gone[r];
@@ -95,9 +107,9 @@ lost_rows rows_under_one_scale(const tensor& x, const tensor& y) {
     range.share = static_cast<double>(lost) / static_cast<double>(std::max<std::int64_t>(1, all));
     if (range.count > best.count) best = range;
   }
-  if (best.count * 8 < static_cast<std::int64_t>(rows) || best.share < 0.1) return none;
-  // The rest stands clear of it, row by row.
-  for (std::size_t r = 0; r < rows; ++r) {
+  if (best.count * 8 < static_cast<std::int64_t>(lines) || best.share < 0.1) return none;
+  // The rest stands clear of it, line by line.
+  for (std::size_t r = 0; r < lines; ++r) {
     const auto at = static_cast<std::int64_t>(r);
     const bool inside = at >= best.first && at < best.first + best.count;
     if (!inside && tops[r] < 64 * best.size * top) return none;
@@ -108,20 +120,39 @@ lost_rows rows_under_one_scale(const tensor& x, const tensor& y) {
 }  // namespace
 
 void review_scales(const tensor& source, const tensor& quantised, const expectation& honest, judgement& j) {
-  if (quantised.scales.empty()) return;
-  std::int64_t nonfinite = 0, unscaled = 0;
+  if (quantised.scales.empty()) {
+    if (!source.scales.empty()) try_factors(source, quantised, source.scales, j);
+    return;
+  }
+  std::int64_t nonfinite = 0, unscaled = 0, unheld = 0;
+  double unheld_sq = 0, all_sq = 0;
   for (std::size_t i = 0; i < quantised.values.size(); ++i) {
-    if (std::isfinite(quantised.values[i]) || !std::isfinite(source.values[i])) continue;
+    const double x = source.values[i], scale = quantised.scales[i];
+    if (!std::isfinite(x)) continue;
+    all_sq += x * x;
+    if (x != 0 && (scale == 0 || !std::isfinite(scale))) {
+      ++unheld;
+      unheld_sq += x * x;
+    }
+    if (std::isfinite(quantised.values[i])) continue;
     ++nonfinite;
-    unscaled += quantised.scales[i] == 0;
+    unscaled += scale == 0;
+  }
+  if (unheld > 0 && (nonfinite > 0 || unheld_sq > negligible * all_sq)) {
+    j.v = verdict::beyond;
+    j.cause_hint = "scale-out-of-range";
+    j.reason = "the scale of values that are not zero is zero or not finite";
+    j.evidence.emplace_back("scale_unheld", static_cast<double>(unheld));
+    return;
   }
   if (nonfinite > 0 && unscaled == nonfinite) {
     j.cause_hint = "zero-scale";
     j.reason = "every one of them has a scale of zero";
     return;
   }
+  if (j.cause_hint == "scale-direction" || j.cause_hint == "scale-index") return;
   const grid numbers = grid_of(quantised.type);
-  groups all = groups_of(source, quantised);
+  const groups all = groups_of(source, quantised, quantised.scales);
   double most = 0, least = HUGE_VAL;
   bool ones = true;
   for (const auto& [scale, g] : all) {
@@ -155,19 +186,23 @@ void review_scales(const tensor& source, const tensor& quantised, const expectat
                           : "the scale leaves the range unused and values vanish";
     return;
   }
-  if (const lost_rows lost = rows_under_one_scale(source, quantised); lost.first >= 0) {
+  const std::size_t width = source.shape.size() < 2 ? 0 : static_cast<std::size_t>(source.shape.back());
+  for (const bool rows : {true, false}) {
+    if (width == 0) break;
+    const lost_lines lost =
+        lines_under_shared_scales(source, quantised, rows ? source.values.size() / width : width,
+                                  [&](std::size_t i) { return rows ? i / width : i % width; });
+    if (lost.first < 0) continue;
     j.cause_hint = "scale-granularity";
-    j.reason = "a range of rows far below the rest shares its scale";
-    j.evidence.emplace_back("group_first_row", static_cast<double>(lost.first));
-    j.evidence.emplace_back("group_rows", static_cast<double>(lost.count));
+    j.reason =
+        std::string("a range of ") + (rows ? "rows" : "columns") + " far below the rest shares its scales";
+    j.evidence.emplace_back(rows ? "group_first_row" : "group_first_column", static_cast<double>(lost.first));
+    j.evidence.emplace_back(rows ? "group_rows" : "group_columns", static_cast<double>(lost.count));
     j.evidence.emplace_back("group_flushed_share", lost.share);
     j.evidence.emplace_back("group_size_ratio", lost.size);
     return;
   }
-  if (j.v == verdict::beyond && j.cause_hint.empty() && only_factors(source, quantised, all, numbers)) {
-    j.cause_hint = "scale-mismatch";
-    j.reason = "values are off by a factor for each scale";
-  }
+  try_factors(source, quantised, quantised.scales, j);
 }
 
 }  // namespace numdiff::analysis::expect

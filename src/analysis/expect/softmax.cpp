@@ -69,11 +69,15 @@ expectations softmax(const call& c) {
     expectations e(1);
     e[0].resize(x.values.size(), c.wide());
     std::int64_t undefined = 0;
+    double fill = 0;
     if (c.op().writes[0].value.scales.empty()) e[0].rounding.resize(x.values.size());
     for (std::size_t t = 0; t < rows; ++t) {
       const double* row = x.values.data() + t * n;
       const soft_row<R> s(c, row, n, scale);
-      undefined += s.masked && std::isfinite(c.write(0).values[t * n]);
+      if (s.masked && std::isfinite(c.write(0).values[t * n])) {
+        ++undefined;
+        fill = c.write(0).values[t * n];
+      }
       for (std::size_t i = 0; i < n; ++i) {
         const std::size_t at = t * n + i;
         if (s.masked || s.poisoned) {
@@ -95,8 +99,10 @@ expectations softmax(const call& c) {
         }
       }
     }
-    e[0].review = [undefined](const expectation&, judgement& j) {
-      if (undefined > 0) j.evidence.emplace_back("undefined_rows", static_cast<double>(undefined));
+    e[0].review = [undefined, fill](const expectation&, judgement& j) {
+      if (undefined == 0) return;
+      j.evidence.emplace_back("undefined_rows", static_cast<double>(undefined));
+      j.evidence.emplace_back("undefined_fill", fill);
     };
     return e;
   });

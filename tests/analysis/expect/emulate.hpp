@@ -49,12 +49,13 @@ class execution {
     row_.phase = static_cast<std::uint16_t>(phase::forward);
   }
   detail::op_row& row() { return row_; }
-  execution& read(tensor x, role r = role::input) {
-    reads_.push_back(make(std::move(x), r));
+  // `scaling`: the text of the row, where the tensor has scales.
+  execution& read(tensor x, role r = role::input, const char* scaling = "") {
+    reads_.push_back(make(std::move(x), r, scaling));
     return *this;
   }
-  execution& write(tensor x, role r = role::output) {
-    writes_.push_back(make(std::move(x), r));
+  execution& write(tensor x, role r = role::output, const char* scaling = "") {
+    writes_.push_back(make(std::move(x), r, scaling));
     return *this;
   }
   // Elements of a read that its view hides: stored as zero and counted.
@@ -87,12 +88,13 @@ class execution {
   [[nodiscard]] replayed replay() const { return analysis::replay(instance()); }
 
  private:
-  analysis::operand make(tensor x, role r) {
+  analysis::operand make(tensor x, role r, const char* scaling) {
     rows_.emplace_back();
     rows_.back().role = static_cast<std::uint16_t>(r);
     analysis::operand o;
     o.row = &rows_.back();
     o.value = std::move(x);
+    o.scaling = scaling;
     return o;
   }
 
