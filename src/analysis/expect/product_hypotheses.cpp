@@ -1,5 +1,5 @@
-// Faulty integer products and misused scales, on enough elements to tell them from each other. Accumulators of
-// floating-point products are told apart by forensics.hpp.
+// Faulty integer products and misused scales, on enough elements to tell them from each other. Accumulators
+// of floating-point products are told apart by forensics.hpp.
 #include <algorithm>
 #include <cmath>
 #include <limits>
