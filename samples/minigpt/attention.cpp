@@ -51,6 +51,7 @@ tensor attention_forward(const engine& e, layer_parameters& w, const tensor& x, 
   const tensor heads_rows = quantised_rows(e, "attn.heads", memory.heads, carries::nothing);
   tensor y = linear_forward(e, w.proj, either(heads_rows, memory.heads), e.tokens_partial());
   y = all_reduce(e, e.world.tp(), "attn.proj.reduce", std::move(y), carries::nothing, reduce_fault_here(e));
+  y = dropout(e, "attn.dropout", "attn", std::move(y), carries::nothing);
   return residual(e, "attn.residual", x, y);
 }
 
@@ -65,7 +66,8 @@ tensor attention_backward(const engine& e, layer_parameters& w, const tensor& dy
   const product_result like_scores{e.storage, s.score_extents(), s.scores(), sharded, carries::loss_scale};
 
   const tensor heads_columns = quantised_columns(e, "attn.heads_columns", memory.heads, carries::nothing);
-  const tensor dheads = linear_backward(e, w.proj, dy, memory.heads, heads_columns, sharded);
+  const tensor kept = dropout(e, "attn.dropout.gradient", "attn", dy, carries::loss_scale);
+  const tensor dheads = linear_backward(e, w.proj, kept, memory.heads, heads_columns, sharded);
   const tensor dp = back({dheads, s.head(), "dy", operand::gradient}, {memory.v, s.head().transposed(), "v"},
                          "attn.values.dp", like_scores, 1);
   const tensor dv = back({memory.p, s.scores().transposed(), "p"},

@@ -19,6 +19,7 @@ tensor mlp_forward(const engine& e, layer_parameters& w, const tensor& x, mlp_me
   const tensor hidden_rows = quantised_rows(e, "mlp.hidden", memory.hidden, carries::nothing);
   tensor y = linear_forward(e, w.down, either(hidden_rows, memory.hidden), e.tokens_partial());
   y = all_reduce(e, e.world.tp(), "mlp.down.reduce", std::move(y), carries::nothing);
+  y = dropout(e, "mlp.dropout", "mlp", std::move(y), carries::nothing);
   return residual(e, "mlp.residual", x, y);
 }
 
@@ -26,7 +27,8 @@ tensor mlp_backward(const engine& e, layer_parameters& w, const tensor& dy, cons
   NUMDIFF_SCOPE("mlp");
   const placement sharded = e.tokens_and(1), partial = e.tokens_partial();
   const tensor hidden_columns = quantised_columns(e, "mlp.hidden_columns", memory.hidden, carries::nothing);
-  const tensor dhidden = linear_backward(e, w.down, dy, memory.hidden, hidden_columns, sharded);
+  const tensor kept = dropout(e, "mlp.dropout.gradient", "mlp", dy, carries::loss_scale);
+  const tensor dhidden = linear_backward(e, w.down, kept, memory.hidden, hidden_columns, sharded);
   const swiglu_gradients d = swiglu_gradient(e, "mlp.swiglu.gradient", dhidden, memory.gate, memory.up);
   const tensor columns = quantised_columns(e, "mlp.x_columns", memory.normal, carries::nothing);
   const tensor from_gate = linear_backward(e, w.gate, d.dgate, memory.normal, columns, partial);

@@ -61,6 +61,10 @@ struct swiglu_gradients {
 };
 swiglu_gradients swiglu_gradient(const engine& e, const std::string& name, const tensor& dy,
                                  const tensor& gate, const tensor& up);
+// x with a share of its elements zero and the rest divided by what is kept; x itself when nothing is left
+// out. The same elements in `branch`'s forward and backward pass of a step, on any number of ranks.
+tensor dropout(const engine& e, const std::string& name, const std::string& branch, tensor x,
+               carries factors);
 // x in another format.
 tensor cast(const engine& e, const std::string& name, const tensor& x, dtype type, carries factors);
 
