@@ -1,0 +1,141 @@
+#include "measure/benign/product.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "numdiff/accumulate.hpp"
+#include "numdiff/truncating.hpp"
+
+namespace benign {
+namespace {
+
+// One dot product: codes of a row and of a column, k of them.
+class unit {
+ public:
+  unit(const program& p, product_sum how, dtype a, dtype b) : p_(p), how_(how), a_(a), b_(b) {}
+
+  double operator()(const double* x, const double* y, std::size_t k) const {
+    switch (how_) {
+      case product_sum::promoted: return in_parts(x, y, k, 32, dtype::f32);
+      case product_sum::split_bf16: return in_parts(x, y, k, (k + 3) / 4, dtype::bf16);
+      case product_sum::fp64: return plain<double>(x, y, k);
+      case product_sum::narrow: {
+        if (p_.how.format >= number_format::e4m3)
+          return numdiff::fused_dot(numdiff::fused_dot_models::hopper_fp8, {a_, x}, {b_, y}, k);
+        double s = 0;
+        for (std::size_t i = 0; i < k; ++i) s = numdiff::multiply_add_rounded(p_.real, s, x[i], y[i]);
+        return s;
+      }
+      default: return p_.inner == dtype::f64 ? plain<double>(x, y, k) : plain<float>(x, y, k);
+    }
+  }
+
+ private:
+  template <class A>
+  [[nodiscard]] double plain(const double* x, const double* y, std::size_t k) const {
+    return dot_of<A>(
+        p_.adds, k, [&](std::size_t i) { return static_cast<A>(x[i]); },
+        [&](std::size_t i) { return static_cast<A>(y[i]); });
+  }
+  [[nodiscard]] double in_parts(const double* x, const double* y, std::size_t k, std::size_t length,
+                                dtype partial) const {
+    float s = 0;
+    for (std::size_t first = 0; first < k; first += length) {
+      const double part = plain<float>(x + first, y + first, std::min(length, k - first));
+      s += static_cast<float>(numdiff::decode(partial, numdiff::encode(partial, part)));
+    }
+    return s;
+  }
+
+  const program& p_;
+  product_sum how_;
+  dtype a_, b_;
+};
+
+// A unit adds codes: the scale of a row and of a column is applied to the sum.
+bool factors_out(const tensor& t) {
+  using numdiff::granularity;
+  return !t.scales.codes.empty() &&
+         (t.granularity == granularity::tensor || t.granularity == granularity::row ||
+          t.granularity == granularity::column);
+}
+
+product_sum way_of(const program& p, const tensor& a, const tensor& b) {
+  if (p.reference) return product_sum::plain;
+  if (p.how.products != product_sum::narrow) return p.how.products;
+  const bool narrow = p.how.format >= number_format::e4m3 ? factors_out(a) && factors_out(b)
+                                                          : p.how.format != number_format::fp32;
+  return narrow ? product_sum::narrow : product_sum::plain;
+}
+
+numdiff::dtypes formats_of(const program& p, product_sum how, dtype a, dtype b, std::int64_t k) {
+  dtype inner = how == product_sum::fp64 ? dtype::f64 : p.inner;
+  numdiff::dtypes d(a, b, inner, p.real);
+  if (how == product_sum::narrow && p.how.format >= number_format::e4m3)
+    d = numdiff::dtypes(a, b, numdiff::truncating(22), p.real);
+  else if (how == product_sum::narrow)
+    d = numdiff::dtypes(a, b, p.real, p.real).order(numdiff::reduction_order::sequential);
+  if (how == product_sum::promoted) d = d.promote_every(32);
+  if (how == product_sum::split_bf16) d = d.split(4, dtype::bf16);
+  if (!p.reference && p.how.stochastic) d = d.rounding(numdiff::rounding::stochastic);
+  return d.reduction(k);
+}
+
+}  // namespace
+
+tensor multiplied(program& p, const std::string& name, const factor& a, const factor& b,
+                  const product_options& o) {
+  const bool flat = a.t.extents.size() == 2 && b.t.extents.size() == 2;
+  const tensor x = flat ? p.operand(name + ".x", a.t, a.seen, false) : a.t,
+               y = flat ? p.operand(name + ".w", b.t, b.seen, true) : b.t;
+  const bool cast = !x.scales.codes.empty();
+  const product_sum how = way_of(p, x, y);
+  const auto k = static_cast<std::size_t>(x.last()), n = static_cast<std::size_t>(y.last());
+  const std::size_t m = static_cast<std::size_t>(x.extents[x.extents.size() - 2]);
+  const tensor columns = transposed(y);
+  const unit dot(p, how, x.type, y.type);
+  const bool codes = how == product_sum::narrow && cast;
+  const auto numbers = [&](const tensor& t) {
+    values v = t.x;
+    if (codes) {
+      for (std::size_t i = 0; i < v.size(); ++i)
+        v[i] = numdiff::decode(t.type, std::to_integer<std::uint64_t>(t.codes[i]));
+    }
+    return v;
+  };
+  const values left = numbers(x), right = numbers(columns);
+  shape s = x.extents;
+  s.back() = static_cast<std::int64_t>(n);
+  values z(static_cast<std::size_t>(count_of(s)));
+  for (std::size_t at = 0; at < z.size(); ++at) {
+    const std::size_t row = at / n, column = at % n;
+    double sum = dot(left.data() + row * k, right.data() + (row / m * n + column) * k, k);
+    if (codes) {
+      sum *= static_cast<double>(x.scales.decode_scales[x.scales.scale_index(row, 0)]) *
+             static_cast<double>(y.scales.decode_scales[y.scales.scale_index(0, column)]);
+    }
+    if (p.inner == dtype::f64 || how == product_sum::fp64) {
+      z[at] = o.alpha * sum + (o.addend != nullptr ? (*o.addend)[at % o.addend->size()] : 0);
+    } else {
+      float v = static_cast<float>(sum) * static_cast<float>(o.alpha);
+      if (o.addend != nullptr) v += static_cast<float>((*o.addend)[at % o.addend->size()]);
+      z[at] = v;
+    }
+  }
+  tensor result = p.result(s, z);
+  recorded op(name, "matmul",
+              formats_of(p, how, x.type, y.type, x.last())
+                  .mnk(x.extents[x.extents.size() - 2], y.last(), x.last())
+                  .batch(static_cast<std::int64_t>(x.size() / (m * k))));
+  op.view(numdiff::role::input, "x", cast ? x.view() : a.seen);
+  op.view(numdiff::role::weight, "w", cast ? y.view() : b.seen);
+  if (o.addend != nullptr) op.in("c", *o.addend);
+  if (o.alpha != 1) op.scalar("alpha", o.alpha);
+  if (o.gradient)
+    op.gradient("y", result);
+  else
+    op.out("y", result);
+  return result;
+}
+
+}  // namespace benign
