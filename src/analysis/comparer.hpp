@@ -78,6 +78,7 @@ class comparer {
   void judge_written(item& x, const op_pair& pair, const local_result& reference, const local_result& test,
                      const std::vector<item>& all);
   void judge_scalar(item& x);
+  [[nodiscard]] bool rounded_to_its_op(const item& x, double reference, double test) const;
   std::optional<measured> values_apart(const merged_capture& reference, const merged_capture& test);
   distances distance(const merged_capture& reference, const merged_capture& test);
   void judge_factors(std::vector<item>& items);  // (factors.cpp)

@@ -5,7 +5,7 @@
 namespace numdiff::analysis {
 
 distances::distances() {
-  relative_l2 = worst_absolute = worst_relative = worst_ulp = bias = bias_z = cosine = factor =
+  relative_l2 = reference_l2 = worst_absolute = worst_relative = worst_ulp = bias = bias_z = cosine = factor =
       factor_residual = std::numeric_limits<double>::quiet_NaN();
 }
 

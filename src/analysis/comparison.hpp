@@ -87,6 +87,7 @@ struct distances {
   bool from_sketch = false;
   bool contaminated = false;  // sketches exclude different elements
   double relative_l2;         // |test - reference| / |reference|
+  double reference_l2;        // |reference|, over the same elements
   double worst_absolute;
   double worst_relative;          // over nonzero reference elements
   double worst_ulp;               // in ulps of the narrower of the two formats

@@ -49,4 +49,29 @@ double inherited_bound(std::string_view kind, const std::vector<read_distance>& 
   return unbounded;
 }
 
+// As sums in random order (n/6 of the squared addends and n/3 of the squared result, twice for two runs),
+// where squared addends of a product may be four times what evenly spread ones are. Few bits err to one side,
+// and long chains of squares absorb them.
+double order_noise(std::string_view kind, const std::vector<read_distance>& reads, const inner_sums& how,
+                   double norm, double count) noexcept {
+  constexpr double rho = 0.4247, few_bits = 0x1p-20, most = 6.0 / 16;
+  const bool sums = is(kind, {"sum", "mean"}) && reads.size() == 1,
+             product = kind == "matmul" && reads.size() >= 2;
+  const double counted = sums ? reads[0].count / std::max(count, 1.0) : 1, n = std::max(how.length, counted);
+  double widest = how.unit * std::sqrt(std::max(n, 1.0));
+  if (sums || product || is(kind, {"add", "subtract", "gelu", "rope"})) {
+    std::vector<read_distance> rounded = reads;
+    for (read_distance& one : rounded) one.relative_l2 = how.unit;
+    const double bound = inherited_bound(kind, rounded, norm, count);
+    if (std::isfinite(bound)) widest = std::max(widest, bound);
+  }
+  if (how.unit > few_bits || kind == "sum_of_squares" || !(norm > 0)) return widest + how.partial;
+  double addends = 0;  // squared, over the squared result
+  if (product) addends = 4 * std::pow(reads[0].norm * reads[1].norm / norm, 2) / n;
+  if (sums) addends = std::pow(reads[0].norm / norm, 2) / (kind == "mean" ? n * n : 1);
+  if (!sums && !product) return widest + how.partial;
+  return std::min(widest, most * std::sqrt(2.0) * rho * how.unit * std::sqrt(n / 6 * addends + n / 3 + 4)) +
+         how.partial;
+}
+
 }  // namespace numdiff::analysis

@@ -17,4 +17,16 @@ struct read_distance {
 double inherited_bound(std::string_view kind, const std::vector<read_distance>& reads, double norm,
                        double count) noexcept;
 
+// How an op adds up, as far as distances depend on it.
+struct inner_sums {
+  double unit = 0;     // of the arithmetic inside the op
+  double partial = 0;  // of stored partial sums, 0 none
+  double length = 1;   // addends
+};
+
+// A sixteenth of how far apart two honest runs of one op on equal inputs can be because they add in other
+// orders, relative.
+double order_noise(std::string_view kind, const std::vector<read_distance>& reads, const inner_sums& how,
+                   double norm, double count) noexcept;
+
 }  // namespace numdiff::analysis

@@ -22,6 +22,19 @@ bool scaled(const run_index& run, const logical_capture& c) {
   return run.capture_row_of(c.members.front()).scaling != 0;
 }
 
+constexpr double sketch_error = 1.21;  // of a distance from sketches, 4.75 standard errors
+
+// Addends are rounded one by one: what their sum may be off by, over the size of the sum.
+double rounded_addends(const merged_capture& a, const merged_capture& b, const distances& apart,
+                       double unit) {
+  double most = 0;
+  for (const merged_capture* m : {&a, &b}) {
+    const double each = std::sqrt(static_cast<double>(m->parts.size()) * m->sum_sq);
+    most = std::max(most, unit * m->part_scale / std::abs(m->pending_factor) * each);
+  }
+  return most / apart.reference_l2;
+}
+
 }  // namespace
 
 const merged_capture* comparer::partner_by_update(item& x, const op_pair& pair) {
@@ -75,6 +88,7 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
   const bool same_form = !r->partial && !t.partial && r->has_digest && t.has_digest && r->type == t.type &&
                          r->shape == t.shape && r->covered && t.covered &&
                          r->pending_factor == t.pending_factor;
+  const bool addends = r->partial || t.partial;
   bool agrees = false, known = true;
   if (values) {
     x.apart = values->apart;
@@ -82,7 +96,7 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
     const bool masks = x.apart.nan_mismatch + x.apart.inf_mismatch == 0;
     if (integers)
       agrees = masks && x.apart.different == 0;
-    else if (r->partial || t.partial)  // every addend was rounded, and the ranks may have other addends
+    else if (addends)  // every addend was rounded, and the ranks may have other addends
       agrees = masks && x.apart.worst_absolute <= 2 * unit *
                                                       (r->amax * static_cast<double>(r->parts.size()) +
                                                        t.amax * static_cast<double>(t.parts.size()));
@@ -105,9 +119,12 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
   } else if (r->has_sketch && t.has_sketch) {
     x.apart = measure_sketches(reference_.index, *r, test_.index, t);
     if (x.apart.contaminated) known = false;
-    const bool addends = r->partial || t.partial;
     const double one_rounding = unit + steps_of_subnormals(r->type, *r) + steps_of_subnormals(t.type, *r);
-    const double allowed = integers ? 0 : addends ? 16 * unit : r->type == t.type ? 0 : one_rounding;
+    const double allowed = integers ? 0
+                           : addends
+                               ? std::max(16 * unit, sketch_error * rounded_addends(*r, t, x.apart, unit))
+                           : r->type == t.type ? 0
+                                               : one_rounding;
     agrees = x.apart.relative_l2 <= allowed;
     x.limit = allowed;
   } else if (same_form) {

@@ -3,9 +3,12 @@
 #include <cmath>
 
 #include "analysis/comparer.hpp"
+#include "analysis/expect/accumulator.hpp"
 #include "analysis/inherit.hpp"
 #include "analysis/lookup.hpp"
 #include "analysis/nonfinite.hpp"
+#include "numdiff/decode.hpp"
+#include "numdiff/encode.hpp"
 #include "numdiff/format.hpp"
 
 namespace numdiff::analysis {
@@ -32,6 +35,12 @@ bool flushes(std::string_view kind, const merged_capture& written, const std::ve
   return false;
 }
 
+// One number, or many that are alike, are off by a common factor for any reason.
+bool varied(const merged_capture& m) {
+  const auto n = static_cast<double>(m.count - m.excluded());
+  return n >= 16 && m.sum_abs * m.sum_abs < 0.999 * n * m.sum_sq;
+}
+
 }  // namespace
 
 std::optional<measured> comparer::values_apart(const merged_capture& reference, const merged_capture& test) {
@@ -43,6 +52,19 @@ std::optional<measured> comparer::values_apart(const merged_capture& reference, 
 distances comparer::distance(const merged_capture& reference, const merged_capture& test) {
   const std::optional<measured> values = values_apart(reference, test);
   return values ? values->apart : measure_sketches(reference_.index, reference, test_.index, test);
+}
+
+// A constant as each run's arithmetic holds it: the one is the other, rounded to f32 by an op whose
+// arithmetic is not wider.
+bool comparer::rounded_to_its_op(const item& x, double reference, double test) const {
+  const auto explains = [](const judged_run& run, const logical_capture* c, double exact, double held) {
+    const model::op_row& op = run.index.op_row_of(run.index.ops()[c->op].members.front());
+    const auto inner = static_cast<dtype>(op.accumulate_dtype);
+    return inner != dtype::unknown && inner != dtype::f64 && held != 0 &&
+           decode(dtype::f32, encode(dtype::f32, exact)) == held;
+  };
+  if (is_integer(x.reference_merged->type) || is_integer(x.test_merged->type)) return false;
+  return explains(test_, x.test, reference, test) || explains(reference_, x.reference, test, reference);
 }
 
 void comparer::judge_scalar(item& x) {
@@ -76,7 +98,7 @@ void comparer::judge_scalar(item& x) {
   // Known factors, counts per rank, times and the number of updates may differ between honest runs.
   const bool factor = name == "factor" || name == "count" || name == "loss_scale" || name == "seconds" ||
                       (name == "update" && (reference_.index.skips() || test_.index.skips()));
-  x.verdict = factor ? verdict::within : verdict::beyond;
+  x.verdict = factor || rounded_to_its_op(x, r, t) ? verdict::within : verdict::beyond;
 }
 
 void comparer::judge_written(item& x, const op_pair& pair, const local_result& reference,
@@ -161,20 +183,19 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   const model::op_row& row = test_.index.op_row_of(op_of(test_, pair.test).members.front());
   const model::op_row& other_row =
       reference_.index.op_row_of(op_of(reference_, pair.reference).members.front());
-  const auto accumulate = [](const model::op_row& o) {
-    const auto type = static_cast<dtype>(o.accumulate_dtype);
-    return type == dtype::unknown || is_integer(type) ? 0 : unit_roundoff(type);
-  };
-  const double length = static_cast<double>(std::max<std::int64_t>({1, row.reduction_length, row.k}));
   const double norm = std::sqrt(t.sum_sq) / alpha, count = static_cast<double>(t.count);
   const std::string_view kind = test_.index.kind_of(op_of(test_, pair.test));
-  const double inner = std::max(accumulate(row), accumulate(other_row));
-  // Terms that cancel leave their own errors behind.
-  std::vector<read_distance> rounded = reads;
-  for (read_distance& one : rounded) one.relative_l2 = inner;
-  const double cancelled = inherited_bound(kind, rounded, norm, count);
-  const double noise = std::max(unit_roundoff(r.type), unit_roundoff(t.type)) +
-                       std::max(inner * std::sqrt(length), std::isfinite(cancelled) ? cancelled : 0);
+  inner_sums how;
+  how.length = static_cast<double>(std::max<std::int64_t>({1, row.reduction_length, row.k}));
+  for (const model::op_row* o : {&row, &other_row}) {
+    const auto told = static_cast<dtype>(o->accumulate_dtype);
+    if (told == dtype::unknown || is_integer(told)) continue;
+    const expect::accumulator sums = expect::accumulator_of(*o);
+    how.unit = std::max(how.unit, sums.unit());
+    if (sums.split > 1) how.partial = std::max(how.partial, sums.partials.unit());
+  }
+  const double noise =
+      std::max(unit_roundoff(r.type), unit_roundoff(t.type)) + order_noise(kind, reads, how, norm, count);
   if (!std::isfinite(noise)) return;
   if ((is_integer(r.type) || is_integer(t.type)) && unequal) {
     x.reason = "whole numbers chosen from inputs that differ";
@@ -182,8 +203,8 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   }
   if ((!x.apart.from_values && !x.apart.from_sketch) || x.apart.contaminated) return;
   const double inherited = unequal ? inherited_bound(kind, reads, norm, count) : 0;
-  // No input error makes one factor of all elements, whatever the kind.
-  const bool factor = x.apart.cosine > 0.9999 && std::abs(x.apart.factor - 1) > 16 * noise &&
+  // No input error makes one factor of all elements of a tensor, whatever the kind.
+  const bool factor = varied(t) && x.apart.cosine > 0.9999 && std::abs(x.apart.factor - 1) > 16 * noise &&
                       std::abs(x.apart.factor - 1) > 1e-2 &&
                       x.apart.factor_residual < 0.05 * std::abs(x.apart.factor - 1);
   if (!std::isfinite(inherited) && !factor) {

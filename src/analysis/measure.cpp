@@ -83,6 +83,7 @@ struct tally {
       return static_cast<double>(std::sqrt(a == 0 ? 0 : a / b));
     };
     d.relative_l2 = root(dd, rr);
+    d.reference_l2 = root(rr, 1);
     d.worst_absolute = worst;
     d.worst_relative = worst_relative;
     d.worst_ulp = worst_ulp;
@@ -166,6 +167,7 @@ distances measure_sketches(const run_index& reference_run, const merged_capture&
   }
   d.compared = std::min(reference.count - reference.excluded(), test.count - test.excluded());
   d.relative_l2 = std::sqrt(quotient(dd, rr));
+  d.reference_l2 = std::sqrt(rr);
   d.cosine = rr > 0 && tt > 0 ? rt / std::sqrt(rr) / std::sqrt(tt) : (dd == 0 ? 1 : 0);
   d.factor = rr > 0 ? rt / rr : 1;
   d.factor_residual = rr > 0 ? std::sqrt(std::max(0.0, tt - rt * d.factor) / rr) : 0;

@@ -374,3 +374,23 @@ TEST_CASE("what amplifies an inherited error is not accused by its size, a commo
     CHECK(compared(c, d).verdict == outcome::differ);
   }
 }
+
+TEST_CASE("one number, or numbers that are alike, are not accused of a common factor") {
+  const auto run = [](dtype type, std::vector<double> y) {
+    run_builder r(1, level::sketch);
+    const std::vector<double> x = rounded(numbers(600, 11), type);
+    r->op(0, "s", "make", "mystery");
+    r->output("x", whole(x, type));
+    r->op(0, "s", "f", "amax");
+    r->input("x", whole(x, type));
+    r->output("y", whole(y, dtype::f32));
+    return r;
+  };
+  for (const std::size_t n : {1U, 4U, 300U}) {
+    run_builder a = run(dtype::f32, std::vector<double>(n, 9.0)),
+                b = run(dtype::bf16, std::vector<double>(n, 9.5));
+    const auto c = compared(a, b);
+    CHECK(c.verdict == outcome::agree);
+    CHECK(c.totals.undecided > 0);
+  }
+}

@@ -127,6 +127,33 @@ TEST_CASE("partial sums add up to the whole") {
   CHECK(c.totals.within == 1);
 }
 
+TEST_CASE("addends that each rank rounds add up to within the rounding of all of them") {
+  for (const level l : {level::tensors, level::sketch}) {
+    run_builder a(2, l), b(2, l), wrong(2, l);
+    const std::int64_t n = 40;  // a sum that cancels, and more than 256 elements
+    std::vector<double> left = numbers(rows * columns * n, 9), right = left;
+    for (std::size_t i = 0; i < left.size(); ++i) right[i] = 1e-3 * static_cast<double>(i % 5) - left[i];
+    const auto place = [&](run_builder& run, dtype type, std::size_t rank, double by) {
+      held h;
+      h.values = rank == 0 ? left : right;
+      for (double& v : h.values) v *= by;
+      h.type = type;
+      h.shape = h.global = {static_cast<std::int64_t>(left.size())};
+      h.begin = {0};
+      h.mesh = "[" + axis("dp", 2, static_cast<int>(rank), "partial_sum") + "]";
+      run[rank].op(0, "s", "f", "mystery");
+      run[rank].input("x", h);
+    };
+    for (const std::size_t rank : {0U, 1U}) {
+      place(a, dtype::f64, rank, 1);
+      place(b, dtype::bf16, rank, 1);
+      place(wrong, dtype::bf16, rank, rank == 0 ? 1.1 : 1);
+    }
+    CHECK(compare(a.run(), b.run()).totals.within == 1);
+    CHECK(compare(a.run(), wrong.run()).verdict == outcome::differ);
+  }
+}
+
 TEST_CASE("ranks without placements are rank-local: equal ones compare, others do not") {
   run_builder a = one_rank(), b(2);
   for (std::size_t r = 0; r < 2; ++r) {

@@ -141,6 +141,28 @@ TEST_CASE("integers beyond 2^53 that differ by one are no equal scalars and no h
   CHECK(compare(a.run(), b.run()).verdict == analysis::outcome::differ);
 }
 
+TEST_CASE("a constant in the format that its op computes in is no other constant") {
+  const auto scaled = [](dtype inner, dtype type, double value) {
+    run_builder run;
+    model::op_row& op = run->op(0, "s", "f", "mystery");
+    op.accumulate_dtype = static_cast<std::uint16_t>(inner);
+    run->capture(role::scalar, "eps", whole({value}, type));
+    return run;
+  };
+  const auto verdict = [&](dtype inner, dtype type, double value) {
+    return compare(scaled(dtype::f64, dtype::f64, 1e-5).run(), scaled(inner, type, value).run()).verdict;
+  };
+  using analysis::outcome;
+  CHECK(verdict(dtype::f32, dtype::f32, 1e-5F) == outcome::agree);
+  CHECK(compare(scaled(dtype::f32, dtype::f32, 1e-5F).run(), scaled(dtype::f64, dtype::f64, 1e-5).run())
+            .verdict == outcome::agree);
+  // Coarser than the arithmetic it enters, and another value.
+  CHECK(verdict(dtype::f64, dtype::f32, 1e-5F) == outcome::differ);
+  CHECK(verdict(dtype::f32, dtype::bf16, 1e-5) == outcome::differ);
+  CHECK(verdict(dtype::bf16, dtype::bf16, 1e-5) == outcome::differ);
+  CHECK(verdict(dtype::f32, dtype::f32, 1.00001e-5F) == outcome::differ);
+}
+
 TEST_CASE("ranks that differ where no named axis tells them apart are no replicas") {
   const auto run = [](const std::string& mesh0, const std::string& mesh1) {
     run_builder b(2);

@@ -60,6 +60,8 @@ void chain<R>::add(R addend, double seen) noexcept {
   addend_squares_ += p * p;
   peak_ = std::max(peak_, after);
   ++n_;
+  // Far below the sum, addends are lost whole: errors of their sign.
+  if (size < unit_ * before) lost_ += p;
   if (how_->narrow()) {
     // The largest term of the last 32 sets where an aligning accumulator cuts.
     window_ = std::max({size, seen, window_ * 0.97});
@@ -89,6 +91,7 @@ void chain<R>::close_part() noexcept {
 
 template <class R>
 void chain<R>::finish() noexcept {
+  if (how_->split > 1 && in_part_ > 0) close_part();  // a last part that is shorter
   squares_ += run_ * run_;
   run_ = 0;
   const double value = static_cast<double>(total_);
@@ -100,11 +103,13 @@ void chain<R>::finish() noexcept {
   const auto square = [](double x) { return x * x; };
   const double rho = rho_factor * unit_;
   const double rho_wide = rho_factor * how_->wide.unit(), rho_partial = rho_factor * how_->partials.unit();
-  variance_ = square(rho) * (sums + addend_squares_ + window_squares_) +
+  variance_ = square(lost_) + square(rho) * (sums + addend_squares_ + window_squares_) +
               square(rho_wide) * (wide_squares_ + value * value) + square(rho_partial) * partial_squares_ +
               square(floor_) / 3 * n + square(0x1p-54) * (how_->promotion + how_->split > 1 ? squares_ : 0);
   // Computed partial sums exceed the exact ones by their own error: a quarter covers what was seen.
   bound_ *= 1.25;
+  // Parts among the subnormal numbers of their format may vanish.
+  if (how_->split > 1) bound_ += how_->partials.smallest() / 2 * static_cast<double>(how_->split);
   if (how_->narrow() && how_->split > 1)
     bound_ += how_->partials.unit() * std::sqrt(partial_squares_ * static_cast<double>(how_->split));
 }

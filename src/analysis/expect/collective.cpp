@@ -147,7 +147,7 @@ expectation reduced(const group_call& g, const grid& wire) {
     if (top > wire.maximum) e.mark(i, defect::inner_overflow);
     e.set(i, total, std::isfinite(variance) ? variance : 0);
   }
-  e.internal_limit = 3;
+  e.internal_limit = e.rms_limit = 3;
   return e;
 }
 
@@ -165,6 +165,7 @@ expectation part_of(const expectation& whole, std::size_t first, std::size_t cou
   e.bound = cut(whole.bound);
   e.defects = cut(whole.defects);
   e.internal_limit = whole.internal_limit;
+  e.rms_limit = whole.rms_limit;
   return e;
 }
 

@@ -101,6 +101,7 @@ expectations sum_of_terms(const call& c, double sign_of_rest) {
     double variance = 0;
     for (std::size_t r = 0; r < terms.size(); ++r) {
       total += static_cast<long double>((r > 0 ? sign_of_rest : 1) * terms[r][i]);
+      if (std::isfinite(terms[r][i])) variance += square(c.dequantised() * terms[r][i]);
       const bool last = r + 1 == terms.size();
       if (r > 0 && (!last || twice)) variance += step_variance(c.sum(), total);
     }

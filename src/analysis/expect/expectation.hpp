@@ -44,7 +44,8 @@ struct expectation {
   // What a kind knows beyond the elements (a scale that does not fit, a row that is gone): may change the
   // answer.
   std::function<void(const expectation&, judgement&)> review;
-  double internal_limit = 6;    // multiples of the internal sigma that are still honest
+  double internal_limit = 6;    // twice the multiples of its internal sigma that one element may reach
+  double rms_limit = 3.6;       // multiples of the internal sigma that the rms of all may reach
   bool judges_hidden = false;   // the places that the output hides are the op's business
   bool copies = false;          // values must be equal, not near
   double grain = 0;             // of sums and products below the normal range of the op's arithmetic

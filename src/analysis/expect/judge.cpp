@@ -126,7 +126,7 @@ void conclude(const expectation& honest, const sums& s, judgement& j) {
   j.expected = std::sqrt(var / n);
   j.effective_count = s.var_sq > 0 ? var * var / s.var_sq : 0;
   const double t = limit_of(j.effective_count);
-  const double l = std::max(t, honest.internal_limit);
+  const double l = std::max(t, honest.rms_limit);
   const double floor = std::sqrt(s.bound_sq / n);
   if (var > 0) {
     j.ratio = j.observed / j.expected;

@@ -25,6 +25,9 @@ class call {
   [[nodiscard]] const accumulator& sum() const noexcept { return sum_; }
   [[nodiscard]] double unit() const noexcept { return sum_.unit(); }  // of the op's inner arithmetic
   [[nodiscard]] double rho() const noexcept { return rho_factor * sum_.unit(); }
+  // Relative rms error of operands that are code times scale, where the op's arithmetic does not hold the
+  // product; else 0.
+  [[nodiscard]] double dequantised() const noexcept { return dequantised_; }
   // Below this an exponential of the op's inner format may be subnormal or zero.
   [[nodiscard]] double tiny() const noexcept { return 4 * std::ldexp(1.0, sum_.numbers.min_exponent); }
   [[nodiscard]] bool wide() const noexcept { return wide_; }  // FP64 results: replay in long double
@@ -35,6 +38,7 @@ class call {
   const op_instance& op_;
   accumulator sum_;
   bool wide_ = false;
+  double dequantised_ = 0;
 };
 
 using expectations = std::vector<expectation>;  // one per write

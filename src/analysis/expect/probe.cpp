@@ -76,7 +76,7 @@ probe_result probe(const call& c, const product& p) {
   const double var = rounding_sum + internal_sum;
   if (var <= 0) return result;
   // Projections are Gaussian: their squares spread 2.5 times as much as those of uniform errors.
-  const double t = limit_of(var * var / var_sq / 2.5), l = std::max(t, 6.0);
+  const double t = limit_of(var * var / var_sq / 2.5), l = std::max(t, expectation().rms_limit);
   result.ratio = std::sqrt(error_sq / var);
   result.limit = std::sqrt((t * t * rounding_sum + l * l * internal_sum) / var);
   return result;

@@ -121,7 +121,7 @@ expectations sum_of_squares(const call& c) {
     expectations e(1);
     e[0].resize(1, c.wide());
     e[0].set(0, s.value(), s.variance());
-    e[0].internal_limit = n > 4096 ? 100 : 30;
+    e[0].internal_limit = e[0].rms_limit = n > 4096 ? 100 : 30;
     if (s.bound() > 0) e[0].allow(0, s.bound());
     if (s.overflowed()) e[0].mark(0, defect::inner_overflow);
     return e;

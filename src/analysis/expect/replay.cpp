@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <exception>
 
 #include "analysis/expect/judge.hpp"
@@ -73,10 +74,20 @@ kind_function find_kind(std::string_view kind) noexcept {
   return found == kinds.end() ? nullptr : found->function;
 }
 
+// FP64 results of terms below 2^-450 have errors whose squares no double holds; they are judged to this.
+constexpr double no_variance = 0x1p-490;
+
 call::call(const op_instance& op) : op_(op) {
   require(op.row != nullptr, "no op record");
   sum_ = accumulator_of(*op.row);
   for (const operand& out : op.writes) wide_ = wide_ || out.value.type == dtype::f64;
+  const grid held = sum_.numbers.precision > 24 ? sum_.numbers : grid_of(dtype::f32);
+  for (const operand& in : op.reads) {
+    const bool rounds =
+        !in.value.scales.empty() && std::any_of(in.value.values.begin(), in.value.values.end(),
+                                                [&](double x) { return std::isfinite(x) && !held.holds(x); });
+    if (rounds) dequantised_ = rho_factor * held.unit();
+  }
 }
 
 const tensor& call::read(std::size_t i) const {
@@ -128,6 +139,12 @@ replayed replay(const op_instance& op) {
       expect::require(expected[w].exact.size() == c.write(w).values.size(),
                       "an output of another shape than its inputs imply");
       if (!c.sum().narrow()) expected[w].grain = 4 * c.sum().numbers.smallest();
+      if (c.wide()) expected[w].grain = std::max(expected[w].grain, expect::no_variance);
+      for (std::size_t i = 0; c.dequantised() > 0 && !expected[w].copies && i < expected[w].exact.size();
+           ++i) {
+        const double error = 2 * c.dequantised() * expected[w].exact[i];
+        if (std::isfinite(error)) expected[w].variance[i] += error * error;
+      }
       judgement j = expect::judge(op, w, expected[w]);
       expect::blame_padding(op, kind, expected[w], j);
       r.outputs.push_back(std::move(j));

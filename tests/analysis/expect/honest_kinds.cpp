@@ -45,3 +45,63 @@ TEST_CASE("an honest op of any kind is within its expectation") {
     }
   }
 }
+
+TEST_CASE("FP64 probabilities so small that their squared errors are zero are within their expectation") {
+  sampler random(23);
+  const std::int64_t n = 40;
+  values x(static_cast<std::size_t>(8 * n));
+  for (double& v : x) v = -static_cast<double>(random.between(0, 700)) + 0.1 * random.normal();
+  const tensor logits = stored(dtype::f64, {8, n}, x);
+  execution e("softmax", dtype::f64, dtype::f64, dtype::f64);
+  const tensor p = stored(dtype::f64, {8, n}, softmax_of<double>(logits.values, 40, 1));
+  e.read(logits).write(p);
+  CHECK(e.replay().outputs.at(0).v == analysis::verdict::within);
+  // A row that is wrong by as little as formats tell is still found.
+  e.output().values[3 * 40] += 1e-9;
+  CHECK(e.replay().outputs.at(0).v == analysis::verdict::beyond);
+
+  const tensor dp = stored(dtype::f64, {8, n}, random.draw(x.size(), spread_of::normal));
+  values dx(x.size());
+  for (std::size_t r = 0; r < x.size(); r += 40) {
+    double dot = 0;
+    for (std::size_t i = r; i < r + 40; ++i) dot += dp.values[i] * p.values[i];
+    for (std::size_t i = r; i < r + 40; ++i) dx[i] = p.values[i] * (dp.values[i] - dot);
+  }
+  execution gradient("softmax_gradient", dtype::f64, dtype::f64, dtype::f64);
+  gradient.read(dp).read(p).write(stored(dtype::f64, {8, n}, dx), role::gradient);
+  CHECK(gradient.replay().outputs.at(0).v == analysis::verdict::within);
+}
+
+TEST_CASE("scaled operands that f32 does not hold are rounded once more, also where they cancel") {
+  sampler random(29);
+  const std::int64_t n = 64;
+  for (const char* kind : {"add", "subtract", "multiply", "square_root", "sum"}) {
+    const bool root = kind == std::string("square_root"), sums = kind == std::string("sum");
+    const values draws =
+        random.draw(static_cast<std::size_t>(n * n), root ? spread_of::positive : spread_of::normal);
+    const tensor x =
+        stored(dtype::f8e4m3fn, {n, n}, draws, rounding::nearest_even, values(draws.size(), 0.0123456F));
+    values near = x.values;
+    for (double& v : near) v = (kind == std::string("add") ? -v : v) + 1e-3 * random.normal();
+    const tensor y = stored(dtype::bf16, {n, n}, near);
+    values z(sums ? static_cast<std::size_t>(n) : x.values.size(), 0);
+    for (std::size_t i = 0; i < x.values.size(); ++i) {
+      const auto a = static_cast<float>(x.values[i]), b = static_cast<float>(y.values[i]);
+      if (sums)
+        z[i % z.size()] = static_cast<float>(z[i % z.size()]) + a;
+      else
+        z[i] = root ? std::sqrt(a) : kind[0] == 'a' ? a + b : kind[0] == 's' ? a - b : a * b;
+    }
+    execution e(kind, dtype::f8e4m3fn, dtype::f32, dtype::f32);
+    e.read(x);
+    if (!root && !sums) e.read(y);
+    e.write(stored(dtype::f32, sums ? extents{n} : extents{n, n}, z));
+    const replayed r = e.replay();
+    INFO(kind);
+    REQUIRE_MESSAGE(r.done, r.why_not);
+    CHECK(r.outputs[0].v == analysis::verdict::within);
+    // What formats do not explain is still found.
+    e.output().values[7] += 1e-3;
+    CHECK(e.replay().outputs.at(0).v == analysis::verdict::beyond);
+  }
+}

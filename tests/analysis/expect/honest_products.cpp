@@ -1,6 +1,9 @@
 // Honest products in every format and with every accumulator are within their expectation.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "analysis/expect/emulate.hpp"
 #include "numdiff/truncating.hpp"
 
@@ -101,6 +104,33 @@ TEST_CASE("a truncating accumulator is within its expectation, promoted or not")
         within(e, "promotion " + std::to_string(promotion) + " spread " +
                       std::to_string(static_cast<int>(spread)) + " k " + std::to_string(k));
       }
+    }
+  }
+}
+
+TEST_CASE("a split product is within its expectation, with a shorter last part and with parts that vanish") {
+  sampler random(17);
+  for (const std::size_t k : {17U, 5U, 250U}) {
+    for (const spread_of spread : all_spreads) {
+      const std::size_t n = 12, length = (k + 3) / 4;
+      const auto K = static_cast<std::int64_t>(k);
+      values left = random.draw(n * k, spread, k);
+      for (std::size_t i = 0; i < k; ++i) left[i] = std::ldexp(left[i], -134);  // of the first row
+      const tensor a = stored(dtype::f32, {12, K}, left);
+      const tensor b = stored(dtype::bf16, {K, 12}, random.draw(k * n, spread, n));
+      values c(n * n, 0);
+      for (std::size_t at = 0; at < c.size(); ++at) {
+        for (std::size_t first = 0; first < k; first += length) {
+          const double part = dot({dtype::f32}, a.values.data() + at / n * k + first,
+                                  b.values.data() + first * n + at % n, n, std::min(length, k - first));
+          c[at] = add_rounded(dtype::f32, c[at], decode(dtype::bf16, encode(dtype::bf16, part)));
+        }
+      }
+      execution e("matmul", dtype::f32, dtype::f32, dtype::f32);
+      e.row().split = 4;
+      e.row().partial_dtype = static_cast<std::uint16_t>(dtype::bf16);
+      e.read(a).read(b, role::weight).write(stored(dtype::f32, {12, 12}, c));
+      within(e, "k " + std::to_string(k) + " spread " + std::to_string(static_cast<int>(spread)));
     }
   }
 }
