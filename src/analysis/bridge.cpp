@@ -83,6 +83,7 @@ expect::expectation expected(const parts_program& p, const target& t) {
   e.grain = 4 * expect::grid_of(dtype::f32).smallest();
   // Roundings to few bits have the size that is expected of them, sums in any order may not.
   if (p.coarse().precision < 24) e.internal_limit = 3;
+  e.rms_limit = e.internal_limit;
   return e;
 }
 

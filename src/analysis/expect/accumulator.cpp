@@ -58,6 +58,9 @@ void chain<R>::add(R addend, double seen) noexcept {
   run_ += after;
   previous_ = p;
   addend_squares_ += p * p;
+  double& lane = lanes_[n_ & 1];
+  lane += p;
+  lane_squares_ += lane * lane;
   peak_ = std::max(peak_, after);
   ++n_;
   // Far below the sum, addends are lost whole: errors of their sign.
@@ -98,7 +101,7 @@ void chain<R>::finish() noexcept {
   const double n = static_cast<double>(n_);
   double sums = squares_;
   if (how_->promotion == 0 && how_->split == 1) {
-    sums = std::max(sums, n / 6 * addend_squares_ + n / 3 * value * value);
+    sums = std::max({sums, lane_squares_, n / 6 * addend_squares_ + n / 3 * value * value});
   }
   const auto square = [](double x) { return x * x; };
   const double rho = rho_factor * unit_;

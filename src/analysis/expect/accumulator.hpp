@@ -39,7 +39,8 @@ class chain {
   [[nodiscard]] R value() const noexcept { return total_; }
   // Independent errors: (0.4247 u)^2 sum |S_k|^2 over the partial sums S_k, where addends that repeat make
   // errors that repeat and so add up, and the sum of the addends that are lost whole; not less than the
-  // mean over random orders, since honest kernels add in another order (Higham and Mary, 2019).
+  // mean over random orders, since honest kernels add in another order (Higham and Mary, 2019), nor than two
+  // lanes make of addends whose signs alternate.
   [[nodiscard]] double variance() const noexcept { return variance_; }
   // Rigorous for the declared order to first order in u: sum of min(u |S_k|, |addend|); for wide sums only
   // what stored parts lose below their normal range.
@@ -57,7 +58,7 @@ class chain {
   R total_ = 0;
   double part_ = 0, magnitude_ = 0, previous_ = 0, run_ = 0, chunk_ = 0, window_ = 0, peak_ = 0;
   double squares_ = 0, addend_squares_ = 0, wide_squares_ = 0, partial_squares_ = 0;
-  double window_squares_ = 0, lost_ = 0;
+  double window_squares_ = 0, lost_ = 0, lanes_[2] = {}, lane_squares_ = 0;
   double variance_ = 0, bound_ = 0;
   double unit_ = 0, floor_ = 0;
 };

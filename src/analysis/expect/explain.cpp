@@ -130,9 +130,17 @@ void explain(const op_instance& op, const expectation& honest, const output_form
 void explain_loss(const op_instance& op, const expectation& honest, judgement& j) {
   const operand& out = op.writes[j.write];
   if (j.flushed == 0 || is_integer(out.value.type)) return;
-  const auto nonzero = static_cast<double>(std::count_if(
-      honest.exact.begin(), honest.exact.end(), [](double x) { return x != 0 && std::isfinite(x); }));
-  const double share = static_cast<double>(j.flushed) / std::max(nonzero, 1.0);
+  double top = 0, nonzero = 0, flushed = 0;
+  for (const double x : honest.exact)
+    if (std::isfinite(x)) top = std::max(top, std::fabs(x));
+  // What is farther below the largest than f32 tells apart in a sum is no loss.
+  for (std::size_t i = 0; i < honest.exact.size(); ++i) {
+    if (!std::isfinite(honest.exact[i]) || honest.exact[i] == 0 || std::fabs(honest.exact[i]) < 0x1p-24 * top)
+      continue;
+    ++nonzero;
+    flushed += out.value.values[i] == 0;
+  }
+  const double share = flushed / std::max(nonzero, 1.0);
   j.evidence.emplace_back("flushed_share", share);
   // Scaled FP8 casts flush up to a fifth of a healthy tensor.
   if (share < (out.value.scales.empty() ? 0.1 : 0.5)) return;

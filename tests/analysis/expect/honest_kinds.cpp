@@ -105,3 +105,44 @@ TEST_CASE("scaled operands that f32 does not hold are rounded once more, also wh
     CHECK(e.replay().outputs.at(0).v == analysis::verdict::beyond);
   }
 }
+
+TEST_CASE("sums of addends whose signs alternate are within their expectation, by index and in lanes") {
+  sampler random(31);
+  const std::int64_t n = 112;
+  values x(static_cast<std::size_t>(11 * n));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = (i % 2 == 0 ? 3 : -3) + 0.05 * random.normal();
+  const tensor stored_x = stored(dtype::f32, {11, n}, x);
+  for (const std::size_t lanes : {1U, 2U, 8U}) {
+    values y(11);
+    for (std::size_t r = 0; r < y.size(); ++r) {
+      std::vector<float> parts(lanes, 0.0F);
+      for (std::size_t i = 0; i < 112; ++i)
+        parts[i % lanes] += static_cast<float>(stored_x.values[r * 112 + i]);
+      float sum = 0;
+      for (const float part : parts) sum += part;
+      y[r] = sum / 112;
+    }
+    execution e("mean", dtype::f32, dtype::f32, dtype::f32);
+    e.read(stored_x).write(stored(dtype::f32, {11}, y));
+    CHECK(e.replay().outputs.at(0).v == analysis::verdict::within);
+  }
+}
+
+TEST_CASE("tails of a bf16 gradient far below its largest value may vanish, small gradients may not") {
+  values tail(400), small(400);
+  sampler random(37);
+  for (std::size_t i = 0; i < tail.size(); ++i) {
+    tail[i] = i % 4 == 0 ? 1e-43 : random.normal();
+    small[i] = std::ldexp(random.normal(), i % 4 == 0 ? -145 : -130);
+  }
+  const auto hint = [](const values& x) {
+    execution e("scale", dtype::f64, dtype::f32, dtype::bf16);
+    e.row().phase = static_cast<std::uint16_t>(phase::backward);
+    values y = x;
+    for (double& v : y) v *= 0.5;
+    e.read(stored(dtype::f64, {400}, x)).scalar("factor", 0.5);
+    return e.write(stored(dtype::bf16, {400}, y), role::gradient).replay().outputs.at(0).cause_hint;
+  };
+  CHECK(hint(tail).empty());
+  CHECK(hint(small) == "loss-scale");
+}
