@@ -381,7 +381,7 @@ TEST_CASE("one number, or numbers that are alike, are not accused of a common fa
     const std::vector<double> x = rounded(numbers(600, 11), type);
     r->op(0, "s", "make", "mystery");
     r->output("x", whole(x, type));
-    r->op(0, "s", "f", "amax");
+    r->op(0, "s", "f", "fused_thing");
     r->input("x", whole(x, type));
     r->output("y", whole(y, dtype::f32));
     return r;
