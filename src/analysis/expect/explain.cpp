@@ -130,6 +130,8 @@ void explain(const op_instance& op, const expectation& honest, const output_form
 void explain_loss(const op_instance& op, const expectation& honest, judgement& j) {
   const operand& out = op.writes[j.write];
   if (j.flushed == 0 || is_integer(out.value.type)) return;
+  const output_format format = output_format_of(op, out);
+  const double normal = std::ldexp(1.0, format.numbers.min_exponent);
   double top = 0, nonzero = 0, flushed = 0;
   for (const double x : honest.exact)
     if (std::isfinite(x)) top = std::max(top, std::fabs(x));
@@ -138,7 +140,9 @@ void explain_loss(const op_instance& op, const expectation& honest, judgement& j
     if (!std::isfinite(honest.exact[i]) || honest.exact[i] == 0 || std::fabs(honest.exact[i]) < 0x1p-24 * top)
       continue;
     ++nonzero;
-    flushed += out.value.values[i] == 0;
+    // Terms that cancel to zero leave a rest that the format could hold.
+    const bool below = std::fabs(honest.exact[i]) < normal * std::fabs(format.scale(i));
+    flushed += out.value.values[i] == 0 && below;
   }
   const double share = flushed / std::max(nonzero, 1.0);
   j.evidence.emplace_back("flushed_share", share);
