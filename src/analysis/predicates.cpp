@@ -134,7 +134,7 @@ bool made_nan(const evidence& e, const rule&) {
 }
 // Gradients that vanish although they carry a scale, or in a wide format, are small, not unscaled.
 bool unscaled_gradients(const evidence& e, const rule& r) {
-  return hinted(e, r) && (local_beyond(e) || e.lost || (e.own->pending_factor == 1 && bytes_of(e.type) <= 2));
+  return hinted(e, r) && (local_beyond(e) || (e.own->pending_factor == 1 && bytes_of(e.type) <= 2));
 }
 bool stale(const evidence& e, const rule& r) {
   return hinted(e, r);
