@@ -32,7 +32,8 @@ struct judged_run {
   chain flow;
   placement_cache placements;
   // (factors.cpp)
-  [[nodiscard]] bool applied_before(const logical_op& op, double factor, int hops = 4) const;
+  [[nodiscard]] bool applied_before(const logical_op& op, double factor, const symbols& names,
+                                    int hops = 4) const;
   [[nodiscard]] bool rescaled(std::int32_t capture) const;
   std::vector<bool> softmax_inputs;  // by capture: what a softmax reads, directly or through a mask
   // (recompute.cpp) step, scope, name

@@ -85,6 +85,20 @@ void add_collective(evidence& e, const judged_run& run, const logical_op& op) {
   }
 }
 
+// The same finite inputs in both runs, the same format, and what one run stores at the maximum the other
+// stores as an infinity or NaN.
+bool saturates_otherwise(const item& x, const std::vector<item>& all) {
+  const merged_capture &r = *x.reference_merged, &t = *x.test_merged;
+  const std::int64_t nonfinite = t.nonfinite() - r.nonfinite();
+  if (!x.any().written || r.type != t.type || nonfinite == 0 || r.largest - t.largest != nonfinite)
+    return false;
+  return std::ranges::all_of(all, [](const item& in) {
+    if (!in.counted || in.any().written) return in.any().written;
+    const bool agrees = in.verdict == verdict::equal || in.verdict == verdict::within;
+    return agrees && in.test_merged->nonfinite() == 0 && in.reference_merged->nonfinite() == 0;
+  });
+}
+
 }  // namespace
 
 evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, const std::vector<item>& all,
@@ -111,7 +125,7 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
   e.replayed = local.done;
   if (const local_judgement* j = judgement_of(local, at)) e.local = &j->worst;
   if (e.local != nullptr && e.local->v == verdict::beyond)
-    e.factor_upstream = run.applied_before(op, e.local->factor);
+    e.factor_upstream = run.applied_before(op, e.local->factor, names_);
   for (const member& m : c.members) {
     const model::rank_data& rank = run.index.rank_of(m);
     const model::capture_row& row = run.index.capture_row_of(m);
@@ -180,6 +194,7 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
   }
   if (x.counted) {
     e.apart = x.apart;
+    e.other_overflow = saturates_otherwise(x, all);
     if (c.role == role::scalar && x.verdict == verdict::beyond) {
       e.scalar_differs = is_test;
       e.scalar = scalar_of(test_.index.capture_row_of(x.test->members.front()));
@@ -191,7 +206,7 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
                     reference_.index.op_row_of(op_of(reference_, pair.reference).members.front()));
       if (names_.text(c.name) == "factor") {
         e.scalar_factor = true;
-        e.factor_upstream = run.applied_before(op, e.scalar / e.partner_scalar);
+        e.factor_upstream = run.applied_before(op, e.scalar / e.partner_scalar, names_);
       }
     }
     if (is_test && c.written && !e.replayed && x.verdict == verdict::beyond) e.apart_limit = x.limit;

@@ -1,6 +1,7 @@
 // Factors: whether one was applied upstream already, and whether one that only differs by name does harm.
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "analysis/comparer.hpp"
 
@@ -12,10 +13,16 @@ bool same_factor(double a, double b) {
   return std::abs(a - b) <= 1e-3 * std::abs(b);
 }
 
+// What an op's scalar multiplies its result by; 0: it does something else.
+double multiplier(std::string_view name, double value) {
+  if (name == "count") return value != 0 ? 1 / value : 0;
+  return name == "factor" || name == "alpha" || name == "scale" || name == "loss_scale" ? value : 0;
+}
+
 }  // namespace
 
-// An op that wrote what this one reads, directly or through others, has a scalar of this value.
-bool judged_run::applied_before(const logical_op& op, double factor, int hops) const {
+// An op that wrote what this one reads, directly or through others, multiplies by this.
+bool judged_run::applied_before(const logical_op& op, double factor, const symbols& names, int hops) const {
   if (hops == 0 || !std::isfinite(factor)) return false;
   for (std::uint32_t i = 0; i < op.captures; ++i) {
     const auto at = static_cast<std::int32_t>(op.first_capture + i);
@@ -27,9 +34,11 @@ bool judged_run::applied_before(const logical_op& op, double factor, int hops) c
     for (std::uint32_t k = 0; k < writer.captures; ++k) {
       const logical_capture& s = index.captures()[writer.first_capture + k];
       if (s.role != role::scalar || s.members.empty()) continue;
-      if (same_factor(scalar_of(index.capture_row_of(s.members.front())), factor)) return true;
+      if (same_factor(multiplier(names.text(s.name), scalar_of(index.capture_row_of(s.members.front()))),
+                      factor))
+        return true;
     }
-    if (applied_before(writer, factor, hops - 1)) return true;
+    if (applied_before(writer, factor, names, hops - 1)) return true;
   }
   return false;
 }

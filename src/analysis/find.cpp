@@ -29,9 +29,18 @@ void comparer::find(std::vector<item>& items, const op_pair& pair, const local_r
       const local_judgement* own = judgement_of(test, position(test_, x.test));
       const local_judgement* other = judgement_of(reference, position(reference_, x.reference));
       if (same_nonfinite(own, other)) continue;
-      const evidence e = evidence_of(x, pair, where, items, is_test ? test : reference);
-      const bool passes_on =
+      evidence e = evidence_of(x, pair, where, items, is_test ? test : reference);
+      bool passes_on =
           fed && e.local != nullptr && e.local->nonfinite_replayed > 0 && e.local->nonfinite_created == 0;
+      judgement finite;
+      if (passes_on && e.local->finite_over) {
+        finite = *e.local;
+        finite.nonfinite_replayed = 0;
+        finite.cause_hint = finite.finite_hint;
+        finite.reason.clear();
+        e.local = &finite;
+        passes_on = false;
+      }
       std::vector<const rule*> others;
       const rule* fired = decide(e, others);
       if (fired == nullptr) continue;

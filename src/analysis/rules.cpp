@@ -40,6 +40,8 @@ constexpr rule table[] = {
      "saturates its accumulator"},
     {"ND102", "overflow", "accumulator-overflow", sum_overflowed, "accumulate in a wider format",
      "overflowed its accumulator"},
+    {"ND412", "mismatch", "cast-convention", other_convention,
+     "cast with the same saturation rule and format", "follows another convention for this cast"},
     {"ND103", "overflow", "cast-overflow", cast_overflowed,
      "scale before the cast, or cast to a wider format", "cast values beyond the range of the format"},
     {"ND104", "overflow", "op-overflow", op_overflowed, run_wider, "overflowed inside the op"},
@@ -116,8 +118,6 @@ constexpr rule table[] = {
      "rounds at another place"},
     {"ND411", "noise", "stochastic-rounding", hinted_beyond, "fix the seed, or round to nearest",
      "rounds stochastically"},
-    {"ND412", "mismatch", "cast-convention", hinted_beyond, "cast with the same saturation rule and format",
-     "follows another convention for this cast"},
 
     // factors
     {"ND501", "factor", "factor-missing", hinted_beyond, "apply the factor once", "lacks a factor"},

@@ -15,7 +15,7 @@
 namespace numdiff::analysis {
 
 // How a source (a read that no op wrote) stands against its partner.
-enum class source_state { none, agrees, differs, rounded_integers, permuted };
+enum class source_state { none, agrees, differs, rounded_integers, permuted, reinterpreted };
 
 // How a tensor of a recomputation stands against that of the forward pass.
 enum class recomputed_state {
@@ -47,6 +47,7 @@ struct evidence {
   std::int64_t cast_count = 0, cast_beyond = 0, cast_overflowing = 0, cast_flushed = 0, cast_nan = 0;
   double cast_headroom = 0;  // largest source value over the largest that the scale can hold, 0 not known
   std::int64_t scales_zero = 0, scales_nonfinite = 0;
+  bool other_overflow = false;  // one run saturates exactly what is not finite in the other, in one format
 
   // flow of data within the run
   analysis::gap gap = analysis::gap::none;
