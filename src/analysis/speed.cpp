@@ -14,7 +14,8 @@ namespace numdiff::analysis {
 
 namespace {
 
-// A product that takes less than three launches is bound by them; a launch takes 2 us and more.
+// A product that takes less than three launches is bound by them. Roofline models of low-precision training
+// count 2 us a launch; not measured here.
 constexpr double launch_bound_seconds = 3 * 2e-6;
 // Tensor cores read rows of whole 16 bytes.
 constexpr int row_bits = 128;
