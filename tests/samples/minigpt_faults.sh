@@ -13,8 +13,8 @@ tab=$(printf '\t')
     --tp) options="--tp 2" start="mpirun --allow-run-as-root --oversubscribe -n 2 $start" ;;
   esac
   case $start in mpirun*) [ $mpi = yes ] || continue ;; esac
-  healthy=$($start --steps 4 --weights-digest $options)
-  faulty=$($start --steps 4 --weights-digest $options --fault "$name" --fault-layer 1 --fault-step 2)
+  healthy=$($start --steps 4 --weights-digest $options < /dev/null)
+  faulty=$($start --steps 4 --weights-digest $options --fault "$name" --fault-layer 1 --fault-step 2 < /dev/null)
   if [ "$(echo "$healthy" | head -2)" != "$(echo "$faulty" | head -2)" ]; then
     echo "$name: acts before its step"
     exit 1
