@@ -7,6 +7,25 @@
 
 namespace numdiff::analysis {
 
+namespace {
+
+// What elements are off, where single ones are.
+std::string clause_of(const located& culprits) {
+  if (culprits.swapped) {
+    const swapped_elements& s = *culprits.swapped;
+    return " (elements " + std::to_string(s.first) + " of rank " + std::to_string(s.first_rank) + " and " +
+           std::to_string(s.second) + " of rank " + std::to_string(s.second_rank) +
+           (s.pairs > 1 ? ", and " + std::to_string(s.pairs - 1) + " more" : "") + ")";
+  }
+  if (culprits.held_in_one)
+    return " (whose part cannot be told: the other run keeps those of several ranks in one)";
+  if (!culprits.element) return "";
+  return " (only element " + std::to_string(culprits.element->index) + " differs" +
+         (culprits.element->bit >= 0 ? ", by one bit)" : ")");
+}
+
+}  // namespace
+
 const rule* best_rule::offer(const logical_capture& c, const evidence& e, const local_judgement* local,
                              bool passes_on) {
   std::vector<const rule*> others;
@@ -21,10 +40,13 @@ const rule* best_rule::offer(const logical_capture& c, const evidence& e, const 
   if (best_ != nullptr) explained_.insert(name(*best_));
   best_ = fired;
   found_.where = run_.index.place_of(c);
-  if (local != nullptr) found_.where.ranks = local->ranks;
+  name_ranks(e, local);
   if (e.unequal_replica >= 0) found_.where.ranks = {e.unequal_replica};
   if (e.gap != gap::none) found_.where.ranks = {run_.flow.of(position(run_, &c)).world_rank};
-  if (run_.index.run().world_size == 1) found_.where.ranks.clear();
+  if (run_.index.run().world_size == 1) {
+    found_.where.ranks.clear();
+    found_.where.all_ranks = false;
+  }
   found_.rule = fired->id;
   found_.symptom = fired->symptom;
   if (found_.symptom == "nan" && c.written && e.own->nan == 0 && e.own->nonfinite() > 0)
@@ -38,10 +60,25 @@ const rule* best_rule::offer(const logical_capture& c, const evidence& e, const 
   } else if (e.broken && fired->symptom == std::string_view("invariant")) {
     found_.message += " (" + e.broken->clause + ")";
   }
+  found_.message += clause_of(e.culprits);
   found_.seen_in = e.seen_in;
   found_.benign = fired->benign;
   found_.is_root = !fired->benign && !passes_on;
   return fired;
+}
+
+// Replay knows the ranks by themselves; a distance only beside the other run's.
+void best_rule::name_ranks(const evidence& e, const local_judgement* local) {
+  found_.where.ranks.clear();
+  found_.where.all_ranks = false;
+  if (local != nullptr && !local->ranks.empty()) {
+    found_.where.ranks = local->ranks;
+    found_.where.all_ranks =
+        local->judged_ranks > 1 && local->ranks.size() == static_cast<std::size_t>(local->judged_ranks);
+  } else if (e.culprits.is != located::answer::unknown) {
+    found_.where.ranks = e.culprits.ranks;
+    found_.where.all_ranks = e.culprits.is == located::answer::all;
+  }
 }
 
 std::optional<finding> best_rule::take(std::uint64_t order) {

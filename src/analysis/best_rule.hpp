@@ -22,6 +22,8 @@ class best_rule {
   [[nodiscard]] std::optional<finding> take(std::uint64_t order);
 
  private:
+  void name_ranks(const evidence& e, const local_judgement* local);
+
   const judged_run& run_;
   const rule* best_ = nullptr;
   finding found_;

@@ -95,6 +95,7 @@ class comparer {
             const local_result& test, std::uint64_t order);
   evidence evidence_of(const item& x, const op_pair& pair, side where, const std::vector<item>& all,
                        const local_result& local) const;
+  void blame(evidence& e, const item& x) const;
 
   // reads (judge_read.cpp)
   void judge_read(item& x, const op_pair& pair);

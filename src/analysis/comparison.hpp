@@ -35,7 +35,8 @@ struct place {
   numdiff::role role = numdiff::role::none;
   std::string tensor;
   numdiff::usage usage = numdiff::usage::none;
-  std::vector<std::int32_t> ranks;  // empty: all that hold it
+  std::vector<std::int32_t> ranks;  // empty: not told, or one rank is all there is
+  bool all_ranks = false;           // every rank that holds it, alike
 };
 
 using evidence_list = std::vector<std::pair<std::string, double>>;
@@ -139,6 +140,8 @@ struct capture_request {
   std::string select;  // NUMDIFF_SELECT
   std::string steps;   // NUMDIFF_STEPS, "" every step
   std::string level;   // NUMDIFF_LEVEL
+  std::string
+      shards;  // NUMDIFF_SHARDS of the run that holds whole what the other has in parts, "" not needed
 };
 
 // What was found, of one run or between several.

@@ -40,6 +40,28 @@ bool rounds_to(double constant, double other, const model::op_row& op) {
 
 }  // namespace
 
+// Whose parts are off; asked only of what is off, since it reads values again.
+void comparer::blame(evidence& e, const item& x) const {
+  const bool several = reference_.index.run().ranks.size() > 1 || test_.index.run().ranks.size() > 1;
+  const bool off = x.verdict == verdict::beyond || (e.local != nullptr && e.local->v == verdict::beyond);
+  if (!several || !off || x.any().role == role::scalar || e.unequal_replica >= 0) return;
+  if (x.reference_merged->local || x.test_merged->local || x.reference_merged->shape != x.test_merged->shape)
+    return;
+  placement_cache of_reference, of_test;
+  const tensor_side r{reference_.index, *x.reference_merged, of_reference},
+      t{test_.index, *x.test_merged, of_test};
+  const auto ask = [&](side named) {
+    const std::optional<located> by_values = locate_by_values(r, t, named, x.limit);
+    return by_values ? *by_values : locate(r, t, named, x.limit);
+  };
+  const side other = e.seen_in == side::test ? side::reference : side::test;
+  const judged_run& own = e.seen_in == side::test ? test_ : reference_;
+  if (own.index.run().ranks.size() > 1)
+    e.culprits = ask(e.seen_in);
+  else
+    e.other_culprits = ask(other);
+}
+
 evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, const std::vector<item>& all,
                                const local_result& local) const {
   const bool is_test = where == side::test;
@@ -86,6 +108,7 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
     return e;
   }
   e.apart = x.apart;
+  blame(e, x);
   if (c.role == role::scalar && x.verdict == verdict::beyond) {
     e.scalar_differs = is_test;
     e.scalar = scalar_of(test_.index.capture_row_of(x.test->members.front()));

@@ -86,6 +86,21 @@ evidence_list numbers_of(const evidence& e) {
       if (e.apart.inf_mismatch > 0) add("inf_mismatch", static_cast<double>(e.apart.inf_mismatch));
     }
   }
+  const located& c = e.culprits.is == located::answer::unknown ? e.other_culprits : e.culprits;
+  if (c.is != located::answer::unknown) {
+    if (&c == &e.other_culprits && c.ranks.size() == 1) add("other_run_rank", c.ranks.front());
+    add("shard_relative_l2", c.relative_l2);
+    add("shard_factor", c.factor);
+  }
+  if (c.element) {
+    add("element", static_cast<double>(c.element->index));
+    if (c.element->bit >= 0) add("bit", c.element->bit);
+  }
+  if (c.swapped) {
+    add("swapped_first", static_cast<double>(c.swapped->first));
+    add("swapped_second", static_cast<double>(c.swapped->second));
+    add("swapped_pairs", static_cast<double>(c.swapped->pairs));
+  }
   // One value a name: the first told wins.
   evidence_list unique;
   for (auto& item : list) {

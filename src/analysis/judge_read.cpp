@@ -150,6 +150,7 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
   }
   if (!strict) return undecided("no captured op wrote it");
   x.verdict = verdict::beyond;
+  if (!values) x.apart = measure_sketches(reference_.index, *r, test_.index, t);
   if (r->type != t.type && same_bag_rounded(reference_.index, *r, test_.index, t))
     return source_state::permuted;
   if (t.repeats_part && !r->repeats_part && r->parts.size() <= t.parts.size()) return source_state::permuted;

@@ -5,7 +5,9 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
+#include "analysis/index_map.hpp"
 #include "numdiff/dtype.hpp"
 
 namespace numdiff::analysis {
@@ -35,22 +37,39 @@ void add_counts(merged_capture& m, const model::capture_row& row) {
   m.sum_sq += std::ldexp(row.sum_sq, 2 * row.sum_exponent);
 }
 
-// No element is in two of the parts; as far as boxes tell.
-bool disjoint(const run_index& run, const std::vector<member>& parts, placement_cache& placements) {
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    const placement& a = placements.of(run.rank_of(parts[i]).strings[run.capture_row_of(parts[i]).placement]);
-    for (std::size_t j = 0; j < i; ++j) {
-      const placement& b =
-          placements.of(run.rank_of(parts[j]).strings[run.capture_row_of(parts[j]).placement]);
-      if (a.ids >= 0 || b.ids >= 0 || !a.flat.empty() || !b.flat.empty() || a.box.size() != b.box.size())
-        continue;
-      bool apart = false;
-      for (std::size_t d = 0; d < a.box.size(); ++d)
-        apart = apart || a.box[d][1] <= b.box[d][0] || b.box[d][1] <= a.box[d][0];
-      if (!apart) return false;
-    }
+// Numbers of a view that are no elements of the whole: indices that no range, segment or id covers.
+std::int64_t padding_of(const run_index& run, const member& part, const placement& where) {
+  if (where.ranges.empty() && where.flat.empty() && where.ids < 0) return 0;
+  const model::capture_row& row = run.capture_row_of(part);
+  if (where.ids >= 0 && row.index_payload < 0) return 0;  // not kept
+  const std::optional<index_map> map = map_of(run, part, where);
+  const std::int64_t per_element = is_complex(static_cast<dtype>(row.dtype)) ? 2 : 1;
+  return map ? row.count - per_element * map->count() : 0;
+}
+
+bool none_overlap(const run_index& run, const std::vector<member>& parts,
+                  const std::vector<const placement*>& where) {
+  std::vector<index_map> maps;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    // Ids that were not kept cannot tell.
+    if (where[i]->ids >= 0 && run.capture_row_of(parts[i]).index_payload < 0) continue;
+    std::optional<index_map> map = map_of(run, parts[i], *where[i]);
+    if (!map || std::ranges::any_of(maps, [&](const index_map& m) { return m.overlaps(*map); })) return false;
+    maps.push_back(std::move(*map));
   }
   return true;
+}
+
+// No element is in two of the parts.
+bool disjoint(const run_index& run, const std::vector<member>& parts, placement_cache& placements) {
+  std::vector<const placement*> where;
+  for (const member& part : parts)
+    where.push_back(&placements.of(run.rank_of(part).strings[run.capture_row_of(part).placement]));
+  const bool by_ids = std::ranges::any_of(where, [](const placement* p) { return p->ids >= 0; });
+  std::optional<bool> not_kept;
+  std::optional<bool>& known = by_ids ? not_kept : placements.disjoint(where);
+  if (!known) known = none_overlap(run, parts, where);
+  return *known;
 }
 
 }  // namespace
@@ -62,7 +81,7 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
   m.pending_factor = first.pending_factor;
 
   // Replicas share a part; the first of each part stands for it.
-  std::map<std::string_view, member> by_part;
+  std::map<std::pair<std::string_view, std::int32_t>, member> by_part;
   bool told = true, unnamed = false;
   const placement* where = nullptr;
   for (const member& one : capture.members) {
@@ -75,10 +94,14 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
       m.partial = true;
       if (axis->spread == spread::partial_average) m.part_scale = 1.0 / static_cast<double>(axis->size);
     }
-    const auto [at, fresh] = by_part.emplace(here.part, one);
+    const auto [at, fresh] =
+        by_part.emplace(std::pair(std::string_view(here.part), here.part_by_rank ? rank.rank : -1), one);
     if (fresh) {
       m.parts.push_back(one);
       add_counts(m, row);
+      const std::int64_t padding = padding_of(run, one, here);
+      m.count -= padding;
+      m.hidden -= padding;
     } else if (told && digest_of(row) != digest_of(run.capture_row_of(at->second))) {
       // Only an axis on which the tensor is replicated makes a promise; ranks that stand at the same place
       // of every named axis differ by an axis that was not named.

@@ -64,6 +64,10 @@ void capture_wishes::add_step(std::int64_t step, std::uint64_t order) {
   wishes_.push_back({order, step, "", "", true, true});
 }
 
+void capture_wishes::add_shards(const std::string& axis_and_ranks) {
+  shards_.insert(axis_and_ranks);
+}
+
 std::optional<capture_request> capture_wishes::request(const run_index& run, std::uint64_t last) const {
   std::set<std::int64_t> steps;
   std::set<std::string> exact, general;
@@ -82,6 +86,7 @@ std::optional<capture_request> capture_wishes::request(const run_index& run, std
   for (const logical_op& op : run.ops())
     if (!op.outside) there.emplace(op.scope, op.name);
   capture_request request;
+  for (const std::string& s : shards_) request.shards += (request.shards.empty() ? "" : ",") + s;
   request.steps = ranges_of(steps);
   const std::set<std::string>& patterns = exact.size() <= most_patterns ? exact : general;
   if (all || exact.size() >= there.size() || patterns.size() > most_patterns) {
@@ -98,6 +103,7 @@ std::optional<capture_request> capture_wishes::request(const run_index& run, std
 std::string line_of(const capture_request& request) {
   std::string line = "NUMDIFF_SELECT=" + quoted(request.select);
   if (!request.steps.empty()) line += " NUMDIFF_STEPS=" + request.steps;
+  if (!request.shards.empty()) line += " NUMDIFF_SHARDS=" + quoted(request.shards);
   return line + " NUMDIFF_LEVEL=" + request.level;
 }
 

@@ -22,6 +22,8 @@ class capture_wishes {
   void add(const run_index& run, const logical_op& op, std::uint64_t order, bool open = true);
   // The op that matters was not captured: all ops of the step.
   void add_step(std::int64_t step, std::uint64_t order);
+  // A run that holds in one piece what several ranks of the other hold: "tp=4".
+  void add_shards(const std::string& axis_and_ranks);
 
   // Wishes up to `last` in the walk: what comes later does not change where an error begins. `run` tells what
   // there is to select.
@@ -35,6 +37,7 @@ class capture_wishes {
     bool open = true, all = false;
   };
   std::vector<wish> wishes_;
+  std::set<std::string> shards_;
 };
 
 // "NUMDIFF_SELECT=... NUMDIFF_STEPS=... NUMDIFF_LEVEL=..." for a shell.

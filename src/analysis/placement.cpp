@@ -39,6 +39,12 @@ placement parse(std::string_view text) {
     for (const auto& range : json.value("box", nlohmann::json::array())) {
       p.box.push_back({range.at(0).get<std::int64_t>(), range.at(1).get<std::int64_t>()});
     }
+    for (const auto& list : json.value("ranges", nlohmann::json::array())) {
+      auto& ranges = p.ranges.emplace_back();
+      if (!list.is_array()) continue;
+      for (const auto& range : list)
+        ranges.push_back({range.at(0).get<std::int64_t>(), range.at(1).get<std::int64_t>()});
+    }
     for (const auto& piece : json.value("flat", nlohmann::json::array())) {
       p.flat.push_back({piece.at(0).get<std::int64_t>(), piece.at(1).get<std::int64_t>(),
                         piece.at(2).get<std::int64_t>()});
@@ -49,11 +55,13 @@ placement parse(std::string_view text) {
     return {};
   }
   nlohmann::json part = nlohmann::json::array();
-  if (json.contains("box")) part.push_back(json["box"]);
-  if (json.contains("flat")) part.push_back(json["flat"]);
-  if (p.ids >= 0) part.push_back(json["mesh"]);
+  for (const char* key : {"box", "ranges", "flat"})
+    if (json.contains(key)) part.push_back(json[key]);
+  p.part_by_rank = p.ids >= 0;
   for (const mesh_axis& a : p.mesh) {
-    if (is_partial(a.spread) || a.spread == spread::unknown) part.push_back({a.name, a.at});
+    const bool by_ids = p.ids >= 0 && a.spread == spread::sharded;
+    p.part_by_rank = p.part_by_rank && !by_ids;
+    if (by_ids || is_partial(a.spread) || a.spread == spread::unknown) part.push_back({a.name, a.at});
   }
   p.part = part.dump();
   return p;
@@ -83,29 +91,6 @@ std::int64_t elements_of(const model::shape_row& shape) noexcept {
   std::int64_t n = 1;
   for (std::uint32_t d = 0; d < shape.rank && d < 8; ++d) n *= shape.extent[d];
   return n;
-}
-
-bool fits(const placement& where, const model::shape_row& shape, std::span<const std::int64_t> ids) {
-  const std::int64_t count = elements_of(shape), all = where.elements();
-  if (!where.flat.empty()) {
-    return std::ranges::all_of(where.flat, [&](const auto& piece) {
-      const auto& [global, local, length] = piece;
-      return local >= 0 && length >= 0 && local <= count - length && global >= 0 && global <= all - length;
-    });
-  }
-  // Complex views have parts as a last dimension that the placement does not name.
-  if (where.global.size() != shape.rank) return false;
-  for (std::size_t d = 0; d < shape.rank; ++d) {
-    if (static_cast<int>(d) == where.ids) {
-      if (ids.size() != static_cast<std::size_t>(shape.extent[d])) return false;
-      if (!std::ranges::all_of(ids, [&](std::int64_t id) { return id >= 0 && id < where.global[d]; }))
-        return false;
-      continue;
-    }
-    const std::int64_t begin = d < where.box.size() ? where.box[d][0] : 0;
-    if (begin < 0 || begin + shape.extent[d] > where.global[d]) return false;
-  }
-  return true;
 }
 
 }  // namespace numdiff::analysis

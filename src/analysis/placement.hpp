@@ -2,7 +2,8 @@
 // Where a rank's view lies in the global tensor, from the placement text of a capture.
 #include <array>
 #include <cstdint>
-#include <span>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,13 +22,17 @@ struct mesh_axis {
 };
 
 struct placement {
+  using range = std::array<std::int64_t, 2>;  // [begin, end)
+
   bool told = false;  // false: rank-local
   std::vector<mesh_axis> mesh;
   std::vector<std::int64_t> global;               // extents of the global tensor
-  std::vector<std::array<std::int64_t, 2>> box;   // [begin, end) per dimension, empty: all of it
+  std::vector<range> box;                         // per dimension, empty: all of it
+  std::vector<std::vector<range>> ranges;         // per dimension, in local order; none: as the box says
   std::vector<std::array<std::int64_t, 3>> flat;  // global begin, local begin, length
   int ids = -1;                                   // dimension with explicit global ids
   std::string part;                               // equal for views of the same elements
+  bool part_by_rank = false;                      // no axis tells the ids of one rank from those of another
 
   [[nodiscard]] const mesh_axis* partial() const noexcept;
   [[nodiscard]] std::int64_t elements() const noexcept;  // of the global tensor
@@ -37,14 +42,14 @@ struct placement {
 class placement_cache {
  public:
   const placement& of(std::string_view text);
+  // Whether views of these placements, which it gave out, have no element in common; for the caller to fill
+  // in and to find again.
+  std::optional<bool>& disjoint(const std::vector<const placement*>& all) { return disjoint_[all]; }
 
  private:
   std::unordered_map<std::string, placement> parsed_;
+  std::map<std::vector<const placement*>, std::optional<bool>> disjoint_;
 };
-
-// Whether a view of that shape lies within the global tensor; `ids` are the explicit ids of a placement by
-// ids.
-bool fits(const placement& where, const model::shape_row& shape, std::span<const std::int64_t> ids);
 
 std::int64_t elements_of(const model::shape_row& shape) noexcept;
 

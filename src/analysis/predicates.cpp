@@ -150,6 +150,9 @@ bool repeated_reduction(const evidence& e, const rule& r) {
 bool diverged_replica(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) || e.unequal_replica >= 0;
 }
+bool swapped(const evidence& e, const rule&) {
+  return e.culprits.swapped.has_value();
+}
 bool wrong_shard(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) || e.gap == gap::foreign_rank || e.gap == gap::rearranged ||
          e.source == source_state::permuted;

@@ -90,6 +90,8 @@ constexpr rule table[] = {
      "is off by the size of its group"},
     {"ND605", "mismatch", "low-precision-communication", hinted_beyond, "repeat with an fp32 wire format",
      "loses bits or range on the wire"},
+    {"ND611", "mismatch", "shard-mismatch", swapped, "print the two elements on both ranks",
+     "holds elements of two ranks in each other's places"},
     {"ND606", "mismatch", "shard-mismatch", wrong_shard,
      "print the index range that each rank holds and reads", "reads another part than its rank should"},
     {"ND608", "invariant", "missing-reduction", terms_of_reference, "reduce over the group and compare again",

@@ -12,6 +12,7 @@
 #include "analysis/comparison.hpp"
 #include "analysis/expect/replay.hpp"
 #include "analysis/invariants.hpp"
+#include "analysis/locate.hpp"
 #include "analysis/merge.hpp"
 
 namespace numdiff::analysis {
@@ -89,6 +90,8 @@ struct evidence {
   bool scalar_factor = false;    // the scalar multiplies the result
   bool factor_upstream = false;  // an earlier op applied the factor by which this one is off
   bool scalar_rounded = false;   // one run's scalar is the other's, rounded to a format of the op
+  located culprits;              // whose parts are farther off than others, of this run's ranks
+  located other_culprits;        // of the other run's, where this run has one rank
   bool structure = false;        // shapes or element counts that no placement reconciles
 };
 

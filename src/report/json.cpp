@@ -24,6 +24,7 @@ ordered place_json(const analysis::place& p) {
   j["tensor"] = json_text(p.tensor);
   j["usage"] = json_text(model::usage_name(p.usage));
   j["ranks"] = p.ranks;
+  j["all_ranks"] = p.all_ranks;
   return j;
 }
 
@@ -176,6 +177,7 @@ void add_notes(ordered& j, const analysis::diagnosis& d) {
     j["next_capture"] = {{"select", d.next_capture->select},
                          {"steps", json_text(d.next_capture->steps)},
                          {"level", d.next_capture->level},
+                         {"shards", json_text(d.next_capture->shards)},
                          {"line", analysis::line_of(*d.next_capture)}};
   j["incomplete_because"] = d.incomplete_because;
   j["warnings"] = d.warnings;

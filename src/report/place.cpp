@@ -91,7 +91,9 @@ std::string finding_block(const analysis::finding& f, const style& s) {
   std::string context = context_text(f.where);
   if (f.where.role != role::none) append(context, model::role_name(f.where.role));
   append(context, model::usage_name(f.where.usage));
-  if (!f.where.ranks.empty())
+  if (f.where.all_ranks)
+    append(context, "all ranks");
+  else if (!f.where.ranks.empty())
     append(context, (f.where.ranks.size() == 1 ? "rank " : "ranks ") + ranks_text(f.where.ranks));
   if (f.seen_in != analysis::side::both)
     append(context, fmt::format("in the {} run", analysis::name_of(f.seen_in)));

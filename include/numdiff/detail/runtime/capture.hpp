@@ -11,6 +11,7 @@
 #include "numdiff/detail/runtime/describe_scaling.hpp"
 #include "numdiff/detail/runtime/device_memory.hpp"
 #include "numdiff/detail/runtime/observe.hpp"
+#include "numdiff/detail/runtime/observe_pieces.hpp"
 #include "numdiff/detail/runtime/op_state.hpp"
 #include "numdiff/detail/runtime/versioned.hpp"
 
@@ -20,7 +21,8 @@ namespace detail {
 
 // What a thread reuses between captures.
 struct capture_workspace {
-  observation seen;
+  observation seen, piece;
+  std::vector<unsigned char> pieces;  // bytes of their extra, empty when there are none
   std::string placement, scaling;
   std::vector<unsigned char> linear_scales;
   host_copies copies;
@@ -163,6 +165,14 @@ inline void send_capture(session_state& s, capture_workspace& work, const numdif
   }
   const bool sent = s.push(m, [&](keep kept) { count_left_out(s, m, kept, row); });
   counters::add(sent ? s.counts().captures : s.counts().dropped_captures);
+  if (!sent || work.pieces.empty()) return;
+  extra_row extra{};
+  extra.owner = row.seq;
+  extra.dtype = static_cast<std::uint16_t>(dtype::u8);
+  message_parts pieces(message_kind::extra, extra);
+  pieces.add(field::key, pieces_key);
+  pieces.add(field::bytes, work.pieces.data(), work.pieces.size());
+  if (!s.push(pieces)) counters::add(s.counts().dropped_sketches);
 }
 
 // `v` and `source` are in host memory.
@@ -196,7 +206,10 @@ inline bool observe_view(session_state& s, capture_workspace& work, const numdif
     counters::add(s.counts().dropped_values);
     work.seen.row.dropped = dropped_values;
   }
-  return observe(in, work.seen);
+  if (!observe(in, work.seen)) return false;
+  work.pieces.clear();
+  return s.options().shards.empty() ||
+         observe_pieces(v, in, s.mesh(), s.options().shards, work.piece, work.pieces);
 }
 
 inline void capture_view(session_state& s, op_state& op, const numdiff_capture_v1& c) noexcept {

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "numdiff/abi.h"
 #include "numdiff/detail/runtime/selection.hpp"
@@ -26,7 +28,8 @@ namespace detail {
   X(world_size, "NUMDIFF_WORLD_SIZE") \
   X(queue, "NUMDIFF_QUEUE")           \
   X(wait_ms, "NUMDIFF_WAIT_MS")       \
-  X(restart, "NUMDIFF_RESTART")
+  X(restart, "NUMDIFF_RESTART")       \
+  X(shards, "NUMDIFF_SHARDS")
 
 struct settings {
   std::string file, select, steps, run_id;
@@ -36,6 +39,7 @@ struct settings {
   std::int64_t wait_ms = 0;
   std::int64_t rank = -1, world_size = -1;  // -1 not told
   std::int64_t restart = -1;
+  std::vector<std::pair<std::string, std::int32_t>> shards;  // mesh axis and the ranks on it
   op_selection ops;
   step_selection step_ranges;
 };
@@ -58,6 +62,23 @@ inline bool parse_bytes(std::string_view words, std::uint64_t& value) noexcept {
   return true;
 }
 
+// "tp=4,dp=2"
+inline bool parse_shards(std::string_view words, std::vector<std::pair<std::string, std::int32_t>>& all) {
+  all.clear();
+  while (!words.empty()) {
+    const std::size_t end = words.find(',');
+    const std::string_view one = trimmed(words.substr(0, end));
+    words = end == std::string_view::npos ? std::string_view() : words.substr(end + 1);
+    const std::size_t equals = one.find('=');
+    std::int64_t ranks = 0;
+    if (equals == 0 || equals == std::string_view::npos || !parse_integer(one.substr(equals + 1), ranks) ||
+        ranks < 1 || ranks > INT32_MAX)
+      return false;
+    all.emplace_back(one.substr(0, equals), static_cast<std::int32_t>(ranks));
+  }
+  return true;
+}
+
 // False: `text` is no value for the setting `name`. An unknown name is one, too.
 inline bool assign(settings& s, std::string_view name, std::string_view words) {
   const auto natural = [&](std::int64_t& value, std::int64_t least) {
@@ -74,6 +95,7 @@ inline bool assign(settings& s, std::string_view name, std::string_view words) {
   if (name == "rank") return natural(s.rank, 0);
   if (name == "world_size") return natural(s.world_size, 1);
   if (name == "restart") return natural(s.restart, 0);
+  if (name == "shards") return parse_shards(words, s.shards);
   return false;
 }
 
