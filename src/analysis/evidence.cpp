@@ -38,6 +38,20 @@ bool rounds_to(double constant, double other, const model::op_row& op) {
   return false;
 }
 
+// The same finite inputs in both runs, the same format, and what one run stores at the maximum the other
+// stores as an infinity or NaN.
+bool saturates_otherwise(const item& x, const std::vector<item>& all) {
+  const merged_capture &r = *x.reference_merged, &t = *x.test_merged;
+  const std::int64_t nonfinite = t.nonfinite() - r.nonfinite();
+  if (!x.any().written || r.type != t.type || nonfinite == 0 || r.largest - t.largest != nonfinite)
+    return false;
+  return std::ranges::all_of(all, [](const item& in) {
+    if (!in.counted || in.any().written) return in.any().written;
+    const bool agrees = in.verdict == verdict::equal || in.verdict == verdict::within;
+    return agrees && in.test_merged->nonfinite() == 0 && in.reference_merged->nonfinite() == 0;
+  });
+}
+
 }  // namespace
 
 // Whose parts are off; asked only of what is off, since it reads values again.
@@ -109,6 +123,7 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
   }
   e.apart = x.apart;
   blame(e, x);
+  e.other_overflow = saturates_otherwise(x, all);
   if (c.role == role::scalar && x.verdict == verdict::beyond) {
     e.scalar_differs = is_test;
     e.scalar = scalar_of(test_.index.capture_row_of(x.test->members.front()));

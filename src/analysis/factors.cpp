@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "analysis/comparer.hpp"
@@ -35,9 +36,15 @@ rescaling between(std::vector<double> written, std::vector<double> read) {
   return written == read ? rescaling::regrouped : rescaling::other;
 }
 
+// What an op's scalar multiplies its result by; 0: it does something else.
+double multiplier(std::string_view name, double value) {
+  if (name == "count") return value != 0 ? 1 / value : 0;
+  return name == "factor" || name == "alpha" || name == "scale" || name == "loss_scale" ? value : 0;
+}
+
 }  // namespace
 
-// An op that wrote what this one reads, directly or through others, has a scalar of this value.
+// An op that wrote what this one reads, directly or through others, multiplies by this.
 bool judged_run::applied_before(const logical_op& op, double factor, int hops) const {
   if (hops == 0 || !std::isfinite(factor)) return false;
   for (std::uint32_t i = 0; i < op.captures; ++i) {
@@ -50,7 +57,9 @@ bool judged_run::applied_before(const logical_op& op, double factor, int hops) c
     for (std::uint32_t k = 0; k < writer.captures; ++k) {
       const logical_capture& s = index.captures()[writer.first_capture + k];
       if (s.role != role::scalar || s.members.empty()) continue;
-      if (same_factor(scalar_of(index.capture_row_of(s.members.front())), factor)) return true;
+      if (same_factor(multiplier(index.names().text(s.name), scalar_of(index.capture_row_of(s.members.front()))),
+                      factor))
+        return true;
     }
     if (applied_before(writer, factor, hops - 1)) return true;
   }

@@ -29,9 +29,18 @@ void comparer::find(std::vector<item>& items, const op_pair& pair, const local_r
       if (same_nonfinite(own, other)) continue;
       evidence e = evidence_of(x, pair, where, items, is_test ? test : reference);
       if (const local_judgement* j = is_test ? other : own) e.partner_local = &j->worst;
-      const bool passes_on =
+      bool passes_on =
           (fed && e.local != nullptr && e.local->nonfinite_replayed > 0 && e.local->nonfinite_created == 0) ||
           (x.carried && (e.local == nullptr || e.local->v != verdict::beyond));
+      judgement finite;
+      if (passes_on && e.local != nullptr && e.local->finite_over) {
+        finite = *e.local;
+        finite.nonfinite_replayed = 0;
+        finite.cause_hint = finite.finite_hint;
+        finite.reason.clear();
+        e.local = &finite;
+        passes_on = false;
+      }
       const rule* fired = best.offer(*c, e, is_test ? own : other, passes_on);
       if (fired != nullptr && !fired->benign && e.culprits.held_in_one) {
         const judged_run& run = is_test ? test_ : reference_;

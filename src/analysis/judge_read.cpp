@@ -144,6 +144,12 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
     x.verdict = verdict::within;
     return source_state::agrees;
   }
+  // One set of codes under two names.
+  if (r->type != t.type && bytes_of(r->type) == bytes_of(t.type) && r->has_digest && t.has_digest &&
+      r->digest == t.digest && r->shape == t.shape && t.amax > 0) {
+    x.verdict = verdict::beyond;
+    return source_state::reinterpreted;
+  }
   if (same_bag(*r, t)) {
     x.verdict = verdict::beyond;
     return source_state::permuted;

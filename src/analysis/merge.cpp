@@ -27,6 +27,7 @@ void add_counts(merged_capture& m, const model::capture_row& row) {
   m.negative_infinity += row.negative_infinity;
   m.zero += row.zero + row.negative_zero;
   m.subnormal += row.subnormal;
+  m.largest += row.maximum_positive + row.maximum_negative;
   if (bytes_of(m.type) >= 2) m.at_maximum += row.maximum_positive + row.maximum_negative;
   if (row.first_nonfinite >= 0 && (m.first_nonfinite < 0 || row.first_nonfinite < m.first_nonfinite)) {
     m.first_nonfinite = row.first_nonfinite;
@@ -122,7 +123,8 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
       m.unequal_replica = -1;
       m.parts = capture.members;
       m.count = 0;
-      m.hidden = m.nan = m.positive_infinity = m.negative_infinity = m.zero = m.subnormal = m.at_maximum = 0;
+      m.hidden = m.nan = m.positive_infinity = m.negative_infinity = m.zero = m.subnormal = m.at_maximum =
+          m.largest = 0;
       m.amax = m.sum = m.sum_abs = m.sum_sq = 0;
       for (const member& one : m.parts) {
         const model::capture_row& row = run.capture_row_of(one);

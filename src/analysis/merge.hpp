@@ -25,7 +25,9 @@ struct merged_capture {
   double part_scale = 1;              // 1 / size for partial averages
   std::int32_t unequal_replica = -1;  // world rank of the first replica that differs from its twin
   std::int64_t count = 0, hidden = 0, nan = 0, positive_infinity = 0, negative_infinity = 0, zero = 0,
-               subnormal = 0, at_maximum = 0;  // over parts; of addends `count` is that of their sum
+               subnormal = 0;   // over parts; of addends `count` is that of their sum
+  std::int64_t at_maximum = 0;  // of formats of 16 bits and more: fill values, left out of sums
+  std::int64_t largest = 0;     // codes of the largest number, of any format
   std::int64_t first_nonfinite = -1;
   double amax = 0, sum_sq = 0, sum_abs = 0, sum = 0;  // unscaled by sum_exponent
 

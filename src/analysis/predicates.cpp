@@ -19,8 +19,9 @@ bool local_factor(const evidence& e, double& factor) {
   if (is_integer(e.type)) return false;  // chosen or counted, not computed
   factor = e.local->factor;
   if (!std::isfinite(factor) || factor == 0 || std::abs(factor - 1) < 1e-3) return false;
-  return e.local->factor_residual <= std::max(1.5, e.local->limit) &&
-         e.local->ratio > 3 * std::max(1.0, e.local->factor_residual);
+  // A larger result has larger roundings.
+  const double residual = e.local->factor_residual / std::max(1.0, std::abs(factor));
+  return residual <= std::max(1.5, e.local->limit) && e.local->ratio > 3 * std::max(1.0, residual);
 }
 
 bool near(double a, double b) {
@@ -166,14 +167,18 @@ bool changed_between(const evidence& e, const rule&) {
 bool rounded_integers(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) || e.source == source_state::rounded_integers;
 }
+bool other_convention(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || e.other_overflow || e.source == source_state::reinterpreted;
+}
 bool other_input(const evidence& e, const rule&) {
   return e.source == source_state::differs;
 }
-bool constant_vanished(const evidence& e, const rule&) {
+bool constant_vanished(const evidence& e, const rule& r) {
+  if (hinted_beyond(e, r)) return true;
   return e.scalar_differs && e.scalar == 0 && e.partner_scalar != 0;
 }
-bool constant_rounded(const evidence& e, const rule&) {
-  return e.scalar_differs && e.scalar_rounded;
+bool constant_rounded(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || (e.scalar_differs && e.scalar_rounded);
 }
 bool other_setting(const evidence& e, const rule&) {
   return e.scalar_differs;

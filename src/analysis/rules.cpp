@@ -48,6 +48,8 @@ constexpr rule table[] = {
      "overflows under a loss scale that is too high"},
     {"ND105", "overflow", "side-value-overflow", side_overflowed, "keep the side value in a wider format",
      "overflowed a side value"},
+    {"ND412", "mismatch", "cast-convention", other_convention,
+     "cast with the same saturation rule and format", "follows another convention for this cast"},
     {"ND103", "overflow", "cast-overflow", cast_overflowed,
      "scale before the cast, or cast to a wider format", "cast values beyond the range of the format"},
     {"ND111", "saturation", "cast-overflow", cut_down, "scale before the cast, or cast to a wider format",
@@ -127,8 +129,6 @@ constexpr rule table[] = {
      "rounds at another place"},
     {"ND411", "noise", "stochastic-rounding", hinted_beyond, "fix the seed, or round to nearest",
      "rounds stochastically"},
-    {"ND412", "mismatch", "cast-convention", hinted_beyond, "cast with the same saturation rule and format",
-     "follows another convention for this cast"},
 
     // factors
     {"ND501", "factor", "factor-missing", hinted_beyond, "apply the factor once", "lacks a factor"},

@@ -18,7 +18,7 @@
 namespace numdiff::analysis {
 
 // How a source (a read that no op wrote) stands against its partner.
-enum class source_state { none, agrees, differs, rounded_integers, permuted };
+enum class source_state { none, agrees, differs, rounded_integers, permuted, reinterpreted };
 
 // How a tensor of a recomputation stands against that of the forward pass.
 enum class recomputed_state {
@@ -55,6 +55,7 @@ struct evidence {
   double cast_headroom = 0;  // largest source value over the largest that the scale can hold, 0 not known
   std::int64_t scales_zero = 0, scales_nonfinite = 0;
   bool scale_is_one = false;  // the one scale of the tensor is exactly 1
+  bool other_overflow = false;  // one run saturates exactly what is not finite in the other, in one format
 
   // flow of data within the run
   analysis::gap gap = analysis::gap::none;

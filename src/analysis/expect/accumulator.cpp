@@ -40,11 +40,56 @@ chain<R>::chain(const accumulator& how, std::int64_t n) noexcept
     : how_(&how),
       part_length_((n + how.split - 1) / how.split),
       unit_(how.unit()),
-      floor_(how.numbers.smallest() * (how.truncates ? 1 : 0.5)) {}
+      floor_(how.numbers.smallest() * (how.truncates ? 1 : 0.5)) {
+  if (how.fault == nullptr) return;
+  if (how.fault->parts > 0)
+    part_length_ = std::max<std::int64_t>(1, (n + how.fault->parts - 1) / how.fault->parts);
+  lanes_.assign(how.fault->pairs ? 64 : how.fault->parts > 0 ? 1 : how.fault->lanes, 0.0);
+}
+
+template <class R>
+void chain<R>::follow(double addend) noexcept {
+  const faulty_sum& f = *how_->fault;
+  if (f.parts > 0) {
+    lanes_[0] += addend;
+    if (++in_part_ < part_length_) return;
+    part_ += f.numbers.round(lanes_[0]);
+    lanes_[0] = 0;
+    in_part_ = 0;
+    return;
+  }
+  const double rounded = f.addends ? f.numbers.round(addend) : addend;
+  if (f.pairs) {
+    // Lane l holds a finished sum of 2^l addends where bit l of their number is set.
+    std::size_t level = 0;
+    double sum = rounded;
+    for (std::int64_t n = n_++; (n & 1) != 0; n >>= 1) sum = f.numbers.round(lanes_[level++] + sum);
+    lanes_[level] = sum;
+    return;
+  }
+  double& lane = lanes_[static_cast<std::size_t>(n_++) % lanes_.size()];
+  lane = f.numbers.round(lane + rounded);
+}
+
+template <class R>
+double chain<R>::followed() const noexcept {
+  const grid& g = how_->fault->numbers;
+  if (how_->fault->parts > 0) return part_ + g.round(lanes_[0]);
+  double sum = 0;
+  for (std::size_t l = 0; l < lanes_.size(); ++l) {
+    const bool holds = !how_->fault->pairs || (n_ >> l & 1) != 0;
+    if (holds) sum = g.round(sum + lanes_[l]);
+  }
+  return sum;
+}
 
 template <class R>
 void chain<R>::add(R addend, double seen) noexcept {
   const double p = static_cast<double>(addend);
+  if (how_->fault != nullptr) {
+    follow(p);
+    return;
+  }
   const double size = std::fabs(p);
   total_ += addend;
   const double before = std::fabs(chunk_);
@@ -94,6 +139,10 @@ void chain<R>::close_part() noexcept {
 
 template <class R>
 void chain<R>::finish() noexcept {
+  if (how_->fault != nullptr) {
+    total_ = static_cast<R>(followed());
+    return;
+  }
   if (how_->split > 1 && in_part_ > 0) close_part();  // a last part that is shorter
   squares_ += run_ * run_;
   run_ = 0;

@@ -1,12 +1,24 @@
 #pragma once
 // How an op adds up, and how far an honest sum in that way may be off.
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "analysis/expect/grid.hpp"
 #include "model/run.hpp"
 
 namespace numdiff::analysis::expect {
+
+// A way to add up that is not the declared one: what a sum would be with it, to be compared with what is
+// stored.
+struct faulty_sum {
+  grid numbers;            // the running sums are rounded to this
+  bool addends = false;    // and every addend before it is added
+  std::size_t lanes = 1;   // interleaved running sums, added at the end
+  bool pairs = false;      // instead: neighbours are added, then neighbouring sums of two, of four, ...
+  std::int64_t parts = 0;  // instead, when above 0: contiguous parts, exact inside, rounded, then added
+};
 
 // From the compute settings of an op record. Unknown dtypes: f64 when the output is f64, else f32.
 struct accumulator {
@@ -18,6 +30,7 @@ struct accumulator {
   bool sequential = false;     // the order is known to be that of the index
   std::int64_t promotion = 0;  // addends between promotions, 0 never
   std::int64_t split = 1;
+  const faulty_sum* fault = nullptr;  // followed instead of the exact sum
 
   // Unit of one addition's error, twice the unit roundoff when it truncates.
   [[nodiscard]] double unit() const noexcept;
@@ -52,6 +65,8 @@ class chain {
 
  private:
   void close_part() noexcept;
+  void follow(double addend) noexcept;
+  [[nodiscard]] double followed() const noexcept;
 
   const accumulator* how_;
   std::int64_t part_length_ = 0, in_part_ = 0, in_promotion_ = 0, n_ = 0;
@@ -61,6 +76,7 @@ class chain {
   double window_squares_ = 0, lost_ = 0, lanes_[2] = {}, lane_squares_ = 0;
   double variance_ = 0, bound_ = 0;
   double unit_ = 0, floor_ = 0;
+  std::vector<double> lanes_;  // of a faulty sum
 };
 
 extern template class chain<double>;

@@ -105,7 +105,7 @@ expectations updated(const call& c) {
       // their rounding moves the step.
       const R next_m = stored_m != nullptr ? static_cast<R>((*stored_m)[i]) : m;
       const R next_v = stored_v != nullptr ? static_cast<R>((*stored_v)[i]) : v;
-      const R step = step_of(k, p, next_m, next_v);
+      const R step = c.step(1, step_of(k, p, next_m, next_v));
       const R unrounded = step_of(k, p, m, v);
       const double size = std::fabs(static_cast<double>(step)) + std::fabs(k.lr * k.decay * o.p->values[i]);
       expectation& x = e[static_cast<std::size_t>(o.new_p)];

@@ -38,7 +38,10 @@ double inner_rounding(const call& c, long double exact) {
 expectations divide(const call& c) {
   const broadcast x(c.read(0), c.write(0).shape), y(c.read(1), c.write(0).shape);
   return each(c, [&](expectation& e, std::size_t i) {
-    const long double v = static_cast<long double>(x[i]) / static_cast<long double>(y[i]);
+    const long double reciprocal = 1 / static_cast<long double>(y[i]);
+    const long double rounded = c.step(1, reciprocal), dividend = static_cast<long double>(x[i]);
+    const long double v =
+        rounded == reciprocal ? dividend / static_cast<long double>(y[i]) : dividend * rounded;
     // A product with the rounded reciprocal is honest too.
     e.set(i, v, inner_rounding(c, v) + squared(c.rho() * static_cast<double>(v)));
   });
@@ -78,7 +81,7 @@ expectations reciprocal_square_root(const call& c) {
   const tensor& x = same_size(c);
   const long double eps = static_cast<long double>(c.scalar("eps", 0));
   return each(c, [&](expectation& e, std::size_t i) {
-    const long double v = 1 / std::sqrt(static_cast<long double>(x.values[i]) + eps);
+    const long double v = 1 / c.step(1, std::sqrt(static_cast<long double>(x.values[i]) + eps));
     e.set(i, v, 3 * squared(c.rho() * static_cast<double>(v)));
   });
 }

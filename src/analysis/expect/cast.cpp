@@ -64,18 +64,6 @@ expectations cast(const call& c) {
     const double v = x.values[i];
     e[0].set(i, v, y.scales.empty() ? 0 : 4 * rho * rho * v * v);
   }
-  for (const dtype through : {dtype::bf16, dtype::f16}) {
-    if (grid_of(through).precision <= grid_of(y.type).precision ||
-        grid_of(through).precision >= grid_of(x.type).precision)
-      continue;
-    e[0].hypotheses.push_back({"double-rounding", std::string("rounded to ") + name_of(through) + " first",
-                               [&x, through](const expectation&) {
-                                 std::vector<double> values = x.values;
-                                 const grid g = grid_of(through);
-                                 for (double& v : values) v = g.round(v);
-                                 return values;
-                               }});
-  }
   try_misuses(c, e[0]);
   e[0].review = [&x, &y](const expectation& honest, judgement& j) {
     review_counters(x, y, j);

@@ -71,7 +71,11 @@ void review_masks(const call& c, judgement& j) {
 // A state that most of its nonzero steps leave as it was.
 void review_steps(const call& c, const expectation& honest, judgement& j) {
   const operand &from = c.op().reads.front(), &to = c.op().writes.front();
-  if (to.row == nullptr || static_cast<role>(to.row->role) != role::state) return;
+  const auto kept = [](const operand& x) {
+    const role r = x.row != nullptr ? static_cast<role>(x.row->role) : role::none;
+    return r == role::state || r == role::weight;
+  };
+  if (!kept(from) && !kept(to)) return;
   if (from.value.values.size() != to.value.values.size() || c.op().reads.size() != 2) return;
   std::int64_t steps = 0, unchanged = 0;
   for (std::size_t i = 0; i < to.value.values.size(); ++i) {
@@ -103,6 +107,7 @@ expectations sum_of_terms(const call& c, double sign_of_rest) {
       total += static_cast<long double>((r > 0 ? sign_of_rest : 1) * terms[r][i]);
       if (std::isfinite(terms[r][i])) variance += square(c.dequantised() * terms[r][i]);
       const bool last = r + 1 == terms.size();
+      if (!last && r > 0) total = c.step(1, total);
       if (r > 0 && (!last || twice)) variance += step_variance(c.sum(), total);
     }
     x.set(i, total, variance);
@@ -170,6 +175,8 @@ expectations scale(const call& c) {
     if (off > 0) e.allow(i, off * size + c.sum().numbers.smallest());
   });
   scaled[0].know_factor("the factor", factor);
+  const double count = factor != 0 ? std::nearbyint(1 / factor) : 0;
+  if (count >= 2 && std::fabs(count * factor - 1) < 1e-6) scaled[0].divisor = count;
   return scaled;
 }
 
@@ -187,7 +194,7 @@ expectations silu(const call& c) {
   const tensor& x = c.read(0);
   return in_precision_of(c, [&]<class R>() {
     return map(c, x.values.size(), [&](expectation& e, std::size_t i) {
-      const R v = static_cast<R>(x.values[i]), y = v * sigmoid(v);
+      const R v = static_cast<R>(x.values[i]), y = v * c.step(1, sigmoid(v));
       e.set(i, y, square(c.rho() * static_cast<double>(y)) * (4 + square(x.values[i])));
       e.allow(i, c.tiny() * std::fabs(x.values[i]));
     });
@@ -199,9 +206,9 @@ expectations silu_gradient(const call& c) {
   require(dy.values.size() == x.values.size(), "operands of different size");
   return in_precision_of(c, [&]<class R>() {
     return map(c, x.values.size(), [&](expectation& e, std::size_t i) {
-      const R v = static_cast<R>(x.values[i]), s = sigmoid(v), rest = sigmoid(-v);
+      const R v = static_cast<R>(x.values[i]), s = c.step(1, sigmoid(v)), rest = sigmoid(-v);
       const R g = static_cast<R>(dy.values[i]);
-      e.set(i, g * s * (1 + v * rest),
+      e.set(i, g * c.step(2, s * (1 + v * rest)),
             square(c.rho() * static_cast<double>(g * s)) *
                 (4 + square(static_cast<double>(v * rest)) * 4 + square(x.values[i])));
       e.allow(i, c.tiny() * std::fabs(dy.values[i]) * (1 + std::fabs(x.values[i])));
@@ -213,10 +220,11 @@ expectations gelu(const call& c) {
   const tensor& x = c.read(0);
   return in_precision_of(c, [&]<class R>() {
     return map(c, x.values.size(), [&](expectation& e, std::size_t i) {
-      const gelu_parts<R> p(static_cast<R>(x.values[i]));
+      const R v = static_cast<R>(x.values[i]);
+      const gelu_parts<R> p(v);
       const auto sech = static_cast<double>(1 - p.tanh_z * p.tanh_z), z = static_cast<double>(p.z);
       // 1 + tanh(z) is formed in the op's arithmetic: its error is of the size of 1 also where it cancels.
-      e.set(i, p.value,
+      e.set(i, v * c.step(2, sigmoid(2 * c.step(1, p.z))),
             square(c.rho() * x.values[i]) * (1 + square(2 * sech * z)) +
                 square(2 * c.rho() * static_cast<double>(p.value)));
     });
@@ -233,7 +241,7 @@ expectations gelu_gradient(const call& c) {
       const R half = sigmoid(2 * p.z), sech = 4 * half * sigmoid(-2 * p.z);
       const R bend = v * sech * p.slope / 2;
       const auto z = static_cast<double>(p.z);
-      e.set(i, g * (half + bend),
+      e.set(i, g * c.step(1, half + bend),
             square(c.rho() * static_cast<double>(g)) *
                 (1 + square(2 * static_cast<double>(sech) * z) +
                  square(static_cast<double>(bend)) * (8 + square(4 * z)) +
@@ -247,7 +255,8 @@ expectations swiglu(const call& c) {
   require(gate.values.size() == up.values.size(), "operands of different size");
   return in_precision_of(c, [&]<class R>() {
     return map(c, gate.values.size(), [&](expectation& e, std::size_t i) {
-      const R v = static_cast<R>(gate.values[i]), y = v * sigmoid(v) * static_cast<R>(up.values[i]);
+      const R v = static_cast<R>(gate.values[i]), s = c.step(2, v * c.step(1, sigmoid(v)));
+      const R y = s * static_cast<R>(up.values[i]);
       e.set(i, y, square(c.rho() * static_cast<double>(y)) * (5 + square(gate.values[i])));
       e.allow(i, c.tiny() * std::fabs(gate.values[i] * up.values[i]));
     });
@@ -263,9 +272,9 @@ expectations swiglu_gradient(const call& c) {
     e[0].resize(n, c.wide());
     e[1].resize(n, c.wide());
     for (std::size_t i = 0; i < n; ++i) {
-      const R v = static_cast<R>(gate.values[i]), s = sigmoid(v), rest = sigmoid(-v);
+      const R v = static_cast<R>(gate.values[i]), s = c.step(1, sigmoid(v)), rest = sigmoid(-v);
       const R g = static_cast<R>(dy.values[i]), u = static_cast<R>(up.values[i]);
-      e[0].set(i, g * u * s * (1 + v * rest),
+      e[0].set(i, c.step(2, g * u) * s * (1 + v * rest),
                square(c.rho() * static_cast<double>(g * u * s)) *
                    (5 + square(static_cast<double>(v * rest)) * 5 + square(gate.values[i])));
       const R du = g * v * s;

@@ -142,7 +142,7 @@ expectation rotated(const call& c, const angle_form& form) {
     for (std::size_t i = 0; i < half; ++i) {
       R angle = position * frequency[i];
       if (form.angles.precision < 53) angle = static_cast<R>(form.angles.round(static_cast<double>(angle)));
-      const R cosine = std::cos(angle), sine = sign * std::sin(angle);
+      const R cosine = c.step(1, std::cos(angle)), sine = c.step(1, sign * std::sin(angle));
       const std::size_t a = row * width + i, b = a + half;
       const R u = static_cast<R>(x.values[a]), v = static_cast<R>(x.values[b]);
       // The angle carries the errors of the power (its exponent is i/D ln(base)), of its product and of the
@@ -151,7 +151,8 @@ expectation rotated(const call& c, const angle_form& form) {
                               (2 + 2 * grow * static_cast<double>(i) / static_cast<double>(width)) +
                           c.rho();
       const double size = square(static_cast<double>(u)) + square(static_cast<double>(v));
-      const R first = u * cosine - v * sine, second = v * cosine + u * sine;
+      const R first = c.step(2, u * cosine) - c.step(2, v * sine),
+              second = c.step(2, v * cosine) + c.step(2, u * sine);
       e.set(a, first, square(turn * static_cast<double>(second)) + 2 * square(c.rho()) * size);
       e.set(b, second, square(turn * static_cast<double>(first)) + 2 * square(c.rho()) * size);
     }

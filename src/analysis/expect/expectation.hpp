@@ -47,6 +47,7 @@ struct expectation {
   double internal_limit = 6;    // twice the multiples of its internal sigma that one element may reach
   double rms_limit = 3.6;       // multiples of the internal sigma that the rms of all may reach
   bool judges_hidden = false;   // the places that the output hides are the op's business
+  double divisor = 0;           // the count that the result was divided by, 0 none
   bool copies = false;          // values must be equal, not near
   double grain = 0;             // of sums and products below the normal range of the op's arithmetic
   double probe_ratio = 0;       // of random projections of what is not replayed

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/expect/variants.hpp"
+
 namespace numdiff::analysis::expect {
 namespace {
 
@@ -10,6 +12,10 @@ namespace {
 constexpr std::int64_t enough_elements = 3;
 constexpr double enough_agreement = 0.9;
 constexpr double enough_bits = 8;
+
+std::string number(double count) {
+  return std::to_string(static_cast<std::int64_t>(count));
+}
 
 std::string range_cause(const op_instance& op, defect why) {
   switch (why) {
@@ -51,11 +57,81 @@ fit truncation(const operand& out, const expectation& honest, const output_forma
   return fit_of(out, honest, format, honest.exact, rounding::toward_zero);
 }
 
+// Sums in an order that no candidate has: every result is a number of a narrower format, and off by more than
+// one rounding to it.
+void explain_grid(const operand& out, const expectation& honest, const output_format& format, judgement& j) {
+  for (const dtype t : {dtype::bf16, dtype::f16, dtype::tf32}) {
+    const grid g = grid_of(t);
+    if (g.precision >= format.numbers.precision || format.integer) continue;
+    std::int64_t on = 0, honest_on = 0, further = 0, all = 0;
+    const std::size_t judged = honest.judged.empty() ? honest.exact.size() : honest.judged.size();
+    for (std::size_t k = 0; k < judged; ++k) {
+      const std::size_t i = honest.judged.empty() ? k : static_cast<std::size_t>(honest.judged[k]);
+      const double stored = out.value.values[i], exact = honest.exact[i];
+      if (!std::isfinite(stored) || !std::isfinite(exact) || exact == 0) continue;
+      ++all;
+      on += g.holds(stored / format.scale(i));
+      honest_on += g.holds(format.rounded(exact, i, format.mode) / format.scale(i));
+      further += std::fabs(stored - exact) > format.scale(i) * g.ulp(exact / format.scale(i));
+    }
+    if (all < 8 || on < all || honest_on * 2 > all || further * 10 < all) continue;
+    j.cause_hint = "low-precision-accumulate";
+    j.reason =
+        std::string("every result is a number of ") + name_of(t) + ", and off by more than its rounding";
+    j.evidence.emplace_back("further_than_one_rounding", static_cast<double>(further));
+    return;
+  }
+}
+
 bool explains(const fit& f, const judgement& j) {
   const double before = j.expected > 0 ? j.observed / j.expected : HUGE_VAL;
   // One element decides as much when it stands far from the honest result and just where the fault puts it.
   return (f.apart >= enough_elements || f.bits >= enough_bits) && f.agree >= enough_agreement &&
          f.residual <= std::max(j.limit, 1.0) && f.residual < 0.5 * before;
+}
+
+// Of finite elements that are beyond: the fault that explains them best.
+void explain_values(const op_instance& op, const expectation& honest, const output_format& format,
+                    judgement& j) {
+  const operand& out = op.writes[j.write];
+  double best = 0;
+  const auto offer = [&](const std::string& cause, const std::string& form, const fit& f) {
+    if (!explains(f, j) || f.agree <= best) return;
+    best = f.agree;
+    j.cause_hint = cause;
+    j.reason = form;
+    std::erase_if(j.evidence, [](const auto& e) { return e.first.starts_with("hypothesis_"); });
+    j.evidence.emplace_back("hypothesis_agreement", f.agree);
+    j.evidence.emplace_back("hypothesis_elements", static_cast<double>(f.apart));
+    j.evidence.emplace_back("hypothesis_residual", f.residual);
+  };
+  if (!honest.copies && format.mode != rounding::toward_zero) {
+    // A float that becomes an index is cut in C and rounded elsewhere.
+    const bool index = format.integer && format.scales == nullptr;
+    offer(index ? "cast-convention" : "truncating-cast", "every element is cut toward zero",
+          truncation(out, honest, format));
+  }
+  for (const hypothesis& h : honest.hypotheses) {
+    if (best >= 1) break;  // nothing can agree better
+    const std::vector<double> values = h.values(honest);
+    if (values.size() == honest.exact.size())
+      offer(h.cause, h.form, fit_of(out, honest, format, values, format.mode));
+  }
+  if (j.flushed > 0 && !format.integer) {
+    offer(op.kind == "cast" ? "cast-underflow" : "op-underflow", "subnormal results became zero",
+          without_subnormals(out, honest, format));
+  }
+  if (j.cause_hint.empty() && honest.divisor > 0 && std::isfinite(j.factor) && j.factor > 0) {
+    const double count = std::nearbyint(honest.divisor / j.factor);
+    if (count >= 1 && count != honest.divisor) {
+      std::vector<double> values = honest.exact;
+      for (double& v : values) v *= honest.divisor / count;
+      offer("wrong-divisor", "divided by " + number(count) + ", not " + number(honest.divisor),
+            fit_of(out, honest, format, values, format.mode));
+    }
+  }
+  if (j.cause_hint.empty()) explain_stochastic(out, honest, format, j);
+  if (j.cause_hint.empty() && adds_up(op.kind)) explain_grid(out, honest, format, j);
 }
 
 }  // namespace
@@ -70,8 +146,10 @@ fit fit_of(const operand& out, const expectation& honest, const output_format& f
     const std::size_t i = honest.judged.empty() ? k : static_cast<std::size_t>(honest.judged[k]);
     const double stored = out.value.values[i];
     if (!std::isfinite(stored) || !std::isfinite(honest.exact[i]) || !std::isfinite(candidate[i])) continue;
-    const double as_candidate = format.rounded(candidate[i], i, mode);
-    const double as_honest = format.rounded(honest.exact[i], i, format.mode);
+    // A finite value past the largest number has become that.
+    const double largest = format.numbers.maximum * std::fabs(format.scale(i));
+    const double as_candidate = std::clamp(format.rounded(candidate[i], i, mode), -largest, largest);
+    const double as_honest = std::clamp(format.rounded(honest.exact[i], i, format.mode), -largest, largest);
     // The errors inside the op grow with the candidate.
     const double grown = honest.exact[i] != 0 ? std::max(1.0, std::fabs(candidate[i] / honest.exact[i])) : 1;
     const double internal = honest.variance[i] * grown * grown;
@@ -93,37 +171,18 @@ fit fit_of(const operand& out, const expectation& honest, const output_format& f
 
 void explain(const op_instance& op, const expectation& honest, const output_format& format, defect why,
              std::int64_t hidden, judgement& j) {
-  const operand& out = op.writes[j.write];
   if (j.nonfinite_replayed > 0 && j.nonfinite_created == 0) {
+    if (j.finite_over) {
+      const std::string reason = j.reason;
+      explain_values(op, honest, format, j);
+      j.finite_hint = j.cause_hint;
+      j.reason = reason;
+    }
     j.cause_hint = range_cause(op, why);
-    return;
-  }
-  if (hidden > 0) {
+  } else if (hidden > 0) {
     j.cause_hint = "nan-dropped";
-    return;
-  }
-  double best = 0;
-  const auto offer = [&](const std::string& cause, const std::string& form, const fit& f) {
-    if (!explains(f, j) || f.agree <= best) return;
-    best = f.agree;
-    j.cause_hint = cause;
-    j.reason = form;
-    std::erase_if(j.evidence, [](const auto& e) { return e.first.starts_with("hypothesis_"); });
-    j.evidence.emplace_back("hypothesis_agreement", f.agree);
-    j.evidence.emplace_back("hypothesis_elements", static_cast<double>(f.apart));
-    j.evidence.emplace_back("hypothesis_residual", f.residual);
-  };
-  if (!honest.copies && !format.integer && format.mode != rounding::toward_zero) {
-    offer("truncating-cast", "every element is cut toward zero", truncation(out, honest, format));
-  }
-  for (const hypothesis& h : honest.hypotheses) {
-    const std::vector<double> values = h.values(honest);
-    if (values.size() == honest.exact.size())
-      offer(h.cause, h.form, fit_of(out, honest, format, values, format.mode));
-  }
-  if (j.flushed > 0 && !format.integer) {
-    offer(op.kind == "cast" ? "cast-underflow" : "op-underflow", "subnormal results became zero",
-          without_subnormals(out, honest, format));
+  } else {
+    explain_values(op, honest, format, j);
   }
 }
 

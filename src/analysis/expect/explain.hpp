@@ -11,6 +11,11 @@ namespace numdiff::analysis::expect {
 void explain(const op_instance& op, const expectation& honest, const output_format& format, defect why,
              std::int64_t hidden, judgement& j);
 
+// Whether every element is one of the two neighbours of its exact result, chosen at random with the chances
+// of stochastic rounding.
+void explain_stochastic(const operand& out, const expectation& honest, const output_format& format,
+                        judgement& j);
+
 // Of an output within it: information that an honest format lost all the same (underflow, unchanged states).
 void explain_loss(const op_instance& op, const expectation& honest, judgement& j);
 

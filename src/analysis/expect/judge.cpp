@@ -225,6 +225,7 @@ judgement judge(const op_instance& op, std::size_t write, const expectation& hon
   const bool beyond = size_over || probe_over || s.over > 0 || j.nonfinite_created > 0 ||
                       j.nonfinite_replayed > 0 || hidden > 0;
   j.v = beyond ? verdict::beyond : verdict::within;
+  j.finite_over = size_over || probe_over || s.over > 0;
   if (s.count == 0 && !beyond && judged > 0 && j.saturated == 0 && inherited == 0) j.v = verdict::undecided;
   j.evidence = {
       {"elements", static_cast<double>(judged)},

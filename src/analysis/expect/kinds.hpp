@@ -10,10 +10,16 @@
 
 namespace numdiff::analysis::expect {
 
-// An op with what the kinds ask of it.
+// Rounding of a result inside an op, between its formula's steps: step 0 is every step.
+struct rounded_step {
+  grid numbers;
+  int step = 0;
+};
+
+// An op with what the kinds ask of it. With `sums` or `steps` its formula is computed with that fault.
 class call {
  public:
-  explicit call(const op_instance& op);
+  explicit call(const op_instance& op, const faulty_sum* sums = nullptr, const rounded_step* steps = nullptr);
 
   [[nodiscard]] const op_instance& op() const noexcept { return op_; }
   [[nodiscard]] const tensor& read(std::size_t i) const;  // throws cannot_replay when missing
@@ -31,12 +37,19 @@ class call {
   // Below this an exponential of the op's inner format may be subnormal or zero.
   [[nodiscard]] double tiny() const noexcept { return 4 * std::ldexp(1.0, sum_.numbers.min_exponent); }
   [[nodiscard]] bool wide() const noexcept { return wide_; }  // FP64 results: replay in long double
+  // Step `number` (from 1) of the formula: x itself, unless a fault is computed.
+  template <class R>
+  [[nodiscard]] R step(int number, R x) const noexcept {
+    if (steps_ == nullptr || (steps_->step != 0 && steps_->step != number)) return x;
+    return static_cast<R>(steps_->numbers.round(static_cast<double>(x)));
+  }
   // True when the inner result is rounded once more on its way to this output.
   [[nodiscard]] bool rounds_twice(std::size_t write) const noexcept;
 
  private:
   const op_instance& op_;
   accumulator sum_;
+  const rounded_step* steps_ = nullptr;
   bool wide_ = false;
   double dequantised_ = 0;
 };

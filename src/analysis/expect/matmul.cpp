@@ -67,7 +67,7 @@ void by_chains(const call& c, const product& p, const std::vector<std::size_t>& 
       chain<R>& s = sums[j];
       s.finish();
       const std::size_t at = row * p.n + j;
-      const R v = static_cast<R>(p.alpha) * s.value() + static_cast<R>(p.added(at));
+      const R v = c.step(2, static_cast<R>(p.alpha) * c.step(1, s.value())) + static_cast<R>(p.added(at));
       const double extra = p.alpha != 1 || p.addend != nullptr
                                ? 2 * square(c.rho() * static_cast<double>(v)) +
                                      square(c.rho() * p.alpha * static_cast<double>(s.value()))
@@ -114,7 +114,7 @@ class closed_form {
       : c_(c), p_(p), n_(static_cast<double>(p.k)), factor_(square(c.rho()) * prefix_excess(c, p)) {}
   template <class R>
   void fill(expectation& e, std::size_t at, R sum, double squares) const {
-    const R v = static_cast<R>(p_.alpha) * sum + static_cast<R>(p_.added(at));
+    const R v = c_.step(2, static_cast<R>(p_.alpha) * c_.step(1, sum)) + static_cast<R>(p_.added(at));
     const auto size = static_cast<double>(v), inner_size = static_cast<double>(sum);
     const double extra = p_.alpha != 1 || p_.addend != nullptr
                              ? square(c_.rho()) * (2 * square(size) + square(p_.alpha * inner_size))

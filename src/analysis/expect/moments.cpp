@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <span>
 
 #include "analysis/expect/hidden.hpp"
@@ -112,28 +113,92 @@ void review_variance(const call& c, judgement& j) {
 
 }  // namespace
 
+namespace {
+
+// Other means that programs form of the same elements.
+void offer_means(const call& c, expectation& e) {
+  if (c.reads(2)) {
+    e.hypotheses.push_back({"wrong-weighting", "every element counts alike", [&c](const expectation& honest) {
+                              const rows_of x(c);
+                              std::vector<double> means;
+                              for (std::size_t r = 0; r < honest.exact.size(); ++r) {
+                                means.push_back(std::accumulate(x[r].begin(), x[r].end(), 0.0) /
+                                                static_cast<double>(x[r].size()));
+                              }
+                              return means;
+                            }});
+  }
+  if (!hides(c.op().reads[0])) return;
+  e.hypotheses.push_back({"wrong-divisor", "the sum was divided by the length with its padding",
+                          [&c](const expectation& honest) {
+                            const rows_of x(c);
+                            std::vector<double> means = honest.exact;
+                            for (std::size_t r = 0; r < means.size(); ++r)
+                              means[r] *= static_cast<double>(x[r].size()) / static_cast<double>(x.whole());
+                            return means;
+                          }});
+  if (e.exact.size() != 1 || c.read(0).shape.size() < 2) return;
+  e.hypotheses.push_back({"wrong-weighting", "the mean of the rows' means", [&c](const expectation&) {
+                            const tensor& x = c.read(0);
+                            const std::size_t width = last_of(x.shape);
+                            const std::vector<std::uint8_t> hidden = hidden_by_code(c.op().reads[0]);
+                            double means = 0, counted = 0;
+                            for (std::size_t first = 0; first < x.values.size(); first += width) {
+                              double sum = 0, count = 0;
+                              for (std::size_t i = first; i < first + width; ++i) {
+                                if (hidden[i] != 0) continue;
+                                sum += x.values[i];
+                                ++count;
+                              }
+                              if (count == 0) continue;
+                              means += sum / count;
+                              ++counted;
+                            }
+                            return std::vector<double>(1, means / counted);
+                          }});
+}
+
+}  // namespace
+
 expectations mean(const call& c) {
+  const tensor* weights = c.reads(2) ? &c.read(1) : nullptr;
+  if (weights != nullptr) {
+    const std::size_t all = c.read(0).values.size(), given = weights->values.size();
+    require(!hides(c.op().reads[0]), "a weighted mean of hidden elements");
+    require(given == all || given * c.write(0).values.size() == all, "a weight for each element of a row");
+  }
+  double divisor = 0;
+  bool one_divisor = true;
   expectations result = rows(c, [&](expectation& e, std::size_t r, const double* x, std::size_t n) {
     chain<long double> s(c.sum(), static_cast<std::int64_t>(n));
-    for (std::size_t i = 0; i < n; ++i) s.add(static_cast<long double>(x[i]));
+    long double total_weight = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const long double v = static_cast<long double>(x[i]);
+      if (weights == nullptr) {
+        s.add(v);
+        continue;
+      }
+      const auto w = static_cast<long double>(weights->values[(r * n + i) % weights->values.size()]);
+      total_weight += w;
+      s.add(w * v);
+    }
     s.finish();
-    const auto count = static_cast<double>(n);
-    const long double v = s.value() / static_cast<long double>(n);
-    // Some divide the sum, some multiply it by the rounded 1/n.
-    e.set(r, v, s.variance() / squared(count) + 2 * squared(c.rho() * static_cast<double>(v)));
+    const auto count = weights == nullptr ? static_cast<double>(n) : static_cast<double>(total_weight);
+    require(count > 0, "weights that add up to nothing");
+    one_divisor = one_divisor && (divisor == 0 || count == divisor);
+    divisor = count;
+    const long double v = c.step(1, s.value()) / static_cast<long double>(count);
+    // Some divide the sum, some multiply it by the rounded 1/n. Weighted, every product is rounded, or every
+    // weight over their sum.
+    const double roundings = weights == nullptr ? 2 : 6;
+    e.set(r, v, s.variance() / squared(count) + roundings * squared(c.rho() * static_cast<double>(v)));
     if (s.bound() > 0) e.allow(r, s.bound() / count);
     if (s.overflowed()) e.mark(r, defect::accumulator_overflow);
   });
-  if (hides(c.op().reads[0])) {
-    result[0].hypotheses.push_back({"wrong-divisor", "the sum was divided by the length with its padding",
-                                    [&c](const expectation& honest) {
-                                      const rows_of x(c);
-                                      std::vector<double> values = honest.exact;
-                                      for (std::size_t r = 0; r < values.size(); ++r)
-                                        values[r] *=
-                                            static_cast<double>(x[r].size()) / static_cast<double>(x.whole());
-                                      return values;
-                                    }});
+  offer_means(c, result[0]);
+  if (one_divisor && divisor > 0) {
+    result[0].know_factor("the division by the count", 1 / divisor);
+    result[0].divisor = divisor;
   }
   return result;
 }
@@ -145,11 +210,11 @@ expectations variance(const call& c) {
     require(count > correction, "a variance of too few elements");
     long double total = 0;
     for (std::size_t i = 0; i < n; ++i) total += static_cast<long double>(x[i]);
-    const long double center = total / static_cast<long double>(n);
+    const long double center = c.step(1, total / static_cast<long double>(n));
     chain<long double> s(c.sum(), static_cast<std::int64_t>(n));
     for (std::size_t i = 0; i < n; ++i) {
       const long double d = static_cast<long double>(x[i]) - center;
-      s.add(d * d);
+      s.add(c.step(2, d * d));
     }
     s.finish();
     const double divisor = count - correction;
@@ -162,6 +227,10 @@ expectations variance(const call& c) {
     e.allow(r, squared(shift) + s.bound() / divisor);
     if (s.overflowed()) e.mark(r, defect::inner_overflow);
   });
+  if (!hides(c.op().reads[0])) {
+    result[0].divisor = static_cast<double>(rows_of(c).whole()) - correction;
+    result[0].know_factor("the division by the count", 1 / result[0].divisor);
+  }
   result[0].review = [&c](const expectation&, judgement& j) { review_variance(c, j); };
   return result;
 }

@@ -135,7 +135,7 @@ expectations clip_by_norm(const call& c) {
   const long double top = static_cast<long double>(c.scalar("max_norm")),
                     size = static_cast<long double>(norm.values[0]);
   const bool clips = size > top;
-  const long double factor = clips ? top / size : 1;
+  const long double factor = clips ? c.step(1, top / size) : 1;
   expectations e(1);
   e[0].resize(x.values.size(), c.wide());
   for (std::size_t i = 0; i < x.values.size(); ++i) {

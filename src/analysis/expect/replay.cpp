@@ -8,6 +8,7 @@
 #include "analysis/expect/judge.hpp"
 #include "analysis/expect/kinds.hpp"
 #include "analysis/expect/taint.hpp"
+#include "analysis/expect/variants.hpp"
 
 namespace numdiff::analysis {
 namespace expect {
@@ -77,9 +78,11 @@ kind_function find_kind(std::string_view kind) noexcept {
 // FP64 results of terms below 2^-450 have errors whose squares no double holds; they are judged to this.
 constexpr double no_variance = 0x1p-490;
 
-call::call(const op_instance& op) : op_(op) {
+call::call(const op_instance& op, const faulty_sum* sums, const rounded_step* steps)
+    : op_(op), steps_(steps) {
   require(op.row != nullptr, "no op record");
   sum_ = accumulator_of(*op.row);
+  sum_.fault = sums;
   for (const operand& out : op.writes) wide_ = wide_ || out.value.type == dtype::f64;
   const grid held = sum_.numbers.precision > 24 ? sum_.numbers : grid_of(dtype::f32);
   for (const operand& in : op.reads) {
@@ -135,6 +138,7 @@ replayed replay(const op_instance& op) {
     const expect::call c(op);
     expect::require(!op.writes.empty(), "no output is stored");
     expect::expectations expected = kind(c);
+    offer_variants(c, kind, expected);
     for (std::size_t w = 0; w < expected.size() && w < op.writes.size(); ++w) {
       expect::require(expected[w].exact.size() == c.write(w).values.size(),
                       "an output of another shape than its inputs imply");

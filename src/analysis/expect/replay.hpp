@@ -60,6 +60,10 @@ struct judgement {
       accumulator;         // of products: what made the stored bits in place of the declared one, "" not told
   std::string cause_hint;  // a cause of docs/causes.md, "" when no hypothesis explains the error
   std::string reason;      // one clause for people
+  bool finite_over = false;  // finite elements alone are beyond
+  std::string finite_hint;   // the cause of these, where non-finite ones have another
+  std::string cause_hint;    // a cause of docs/causes.md, "" when no hypothesis explains the error
+  std::string reason;        // one clause for people
 };
 
 struct replayed {

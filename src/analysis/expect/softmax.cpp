@@ -23,14 +23,14 @@ struct soft_row {
   soft_row(const call& c, const double* x, std::size_t n, R scale) {
     top = -std::numeric_limits<R>::infinity();
     for (std::size_t i = 0; i < n; ++i) {
-      const R z = scale * static_cast<R>(x[i]);
+      const R z = c.step(1, scale * static_cast<R>(x[i]));
       poisoned = poisoned || std::isnan(z) || z == std::numeric_limits<R>::infinity();
       top = std::max(top, z);
     }
     masked = !poisoned && n > 0 && std::isinf(top);
     chain<R> s(c.sum(), static_cast<std::int64_t>(n));
     for (std::size_t i = 0; i < n && !masked && !poisoned; ++i)
-      s.add(std::exp(scale * static_cast<R>(x[i]) - top));
+      s.add(c.step(2, std::exp(c.step(1, scale * static_cast<R>(x[i])) - top)));
     s.finish();
     total = s.value();
     if (total > 0) {
@@ -85,8 +85,8 @@ expectations softmax(const call& c) {
           e[0].mark(at, s.masked ? defect::masked_row : defect::inherited);
           continue;
         }
-        const R z = scale * static_cast<R>(row[i]);
-        const R p = std::exp(z - s.top) / s.total;
+        const R z = c.step(1, scale * static_cast<R>(row[i]));
+        const R p = c.step(2, std::exp(z - s.top)) / s.total;
         const auto size = static_cast<double>(p);
         e[0].set(at, p, std::isinf(z) ? 0 : square(size) * s.relative(c.rho(), static_cast<double>(z)));
         e[0].allow(at, size * s.sum_bound + c.tiny());
@@ -125,7 +125,8 @@ expectations softmax_gradient(const call& c) {
       dot.finish();
       const auto size = std::fabs(static_cast<double>(dot.value()));
       for (std::size_t i = t * n; i < (t + 1) * n; ++i) {
-        const R v = scale * static_cast<R>(p.values[i]) * (static_cast<R>(dp.values[i]) - dot.value());
+        const R difference = c.step(1, static_cast<R>(dp.values[i]) - dot.value());
+        const R v = scale * c.step(2, static_cast<R>(p.values[i]) * difference);
         const double weight = factor * std::fabs(p.values[i]);
         e[0].set(i, v,
                  square(weight) * (dot.variance() + square(c.rho() * (std::fabs(dp.values[i]) + size))) +
@@ -175,7 +176,7 @@ expectations cross_entropy(const call& c) {
       if (y < 0) continue;
       const double* x = rows.logits.values.data() + t * rows.classes;
       const soft_row<R> s(c, x, rows.classes, 1);
-      const R lse = std::log(s.total) + s.top;
+      const R lse = c.step(3, std::log(s.total) + s.top);
       sum.add(lse - static_cast<R>(x[y]));
       variance +=
           square(s.sum_sigma) + square(c.rho()) * (square(static_cast<double>(s.top)) * 2 +
@@ -191,6 +192,7 @@ expectations cross_entropy(const call& c) {
         (variance + sum.variance()) / square(n) + square(c.rho() * static_cast<double>(sum.value()) / n));
     if (sum.bound() + bound > 0) e[0].allow(0, (sum.bound() + bound) / n);
     e[0].know_factor("the division by the count", 1 / n);
+    e[0].divisor = n;
     return e;
   });
 }
@@ -213,7 +215,7 @@ expectations cross_entropy_gradient(const call& c) {
           continue;
         }
         if (y < 0) continue;
-        const R p = std::exp(static_cast<R>(x[i]) - s.top) / s.total;
+        const R p = c.step(3, c.step(2, std::exp(static_cast<R>(x[i]) - s.top)) / s.total);
         const R v = (p - (static_cast<std::ptrdiff_t>(i) == y ? 1 : 0)) * factor;
         const auto size = static_cast<double>(p), f = std::fabs(static_cast<double>(factor));
         e[0].set(at, v,
@@ -222,6 +224,7 @@ expectations cross_entropy_gradient(const call& c) {
       }
     }
     e[0].know_factor("the division by the count", 1 / c.scalar("count"));
+    e[0].divisor = c.scalar("count");
     const double loss_scale = c.scalar("factor", 1);
     if (loss_scale != 1 && loss_scale != 0) {
       e[0].try_factor("loss-scale", "the loss scale was not applied", 1 / loss_scale);

@@ -1,0 +1,168 @@
+// Findings that need both runs, or the ops before: conventions, constants, factors, and what is passed on.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "analysis/comparison.hpp"
+#include "analysis/tiny_program.hpp"
+
+using namespace numdiff;
+using namespace numdiff::testing;
+using analysis::compare;
+using analysis::outcome;
+
+namespace {
+
+std::string first(const analysis::comparison& c) {
+  return c.first_divergence ? c.first_divergence->where.op + " " + c.first_divergence->rule : "none";
+}
+
+std::vector<double> times(std::vector<double> v, double f) {
+  for (double& x : v) x *= f;
+  return v;
+}
+
+// x * before, written by one op with a scalar of this name and value, then x * before * after by another.
+run_builder two_ops(const std::string& name, double before, double after) {
+  run_builder built;
+  const std::vector<double> x = numbers(400, 3), y = times(x, before);
+  built->op(0, "", "first", "scale");
+  built->input("x", whole(x, dtype::f64));
+  built->scalar("factor", before);
+  if (name != "factor") built->scalar(name, 0.2);
+  built->output("y", whole(y, dtype::f64));
+  built->op(0, "", "second", "silu");
+  built->input("y", whole(y, dtype::f64));
+  std::vector<double> z = y;
+  for (double& v : z) v = v / (1 + std::exp(-v)) * after;
+  built->output("z", whole(z));
+  return built;
+}
+
+}  // namespace
+
+TEST_CASE("a factor that an earlier op applied, and numbers that are no factors") {
+  run_builder honest = two_ops("factor", 0.125, 1), again = two_ops("factor", 0.125, 0.125);
+  CHECK(first(compare(honest.run(), again.run())) == "second ND506");
+  run_builder other = two_ops("factor", 0.125, 0.2);
+  CHECK(first(compare(honest.run(), other.run())) == "second ND505");
+  run_builder constant = two_ops("eps", 0.125, 1), same_value = two_ops("eps", 0.125, 0.2);
+  CHECK(first(compare(constant.run(), same_value.run())) == "second ND505");
+}
+
+TEST_CASE("a factor that differs and one that the data make up for") {
+  const auto scaled = [](double loss_scale, double factor) {
+    run_builder built;
+    const std::vector<double> g = numbers(300, 5);
+    held carried = whole(times(g, loss_scale));
+    carried.pending_factor = loss_scale;
+    built->op(0, "", "unscale", "scale", phase::backward);
+    built->input("g", carried);
+    built->scalar("factor", factor);
+    built->output("y", whole(times(times(g, loss_scale), factor)));
+    return built;
+  };
+  run_builder a = scaled(1024, 1.0 / 1024), b = scaled(65536, 1.0 / 65536), c = scaled(1024, 1.0 / 2048);
+  CHECK(compare(a.run(), b.run()).verdict == outcome::agree);
+  CHECK(first(compare(a.run(), c.run())) == "unscale ND507");
+}
+
+TEST_CASE("one overflow rule and another") {
+  const auto stored_as = [](dtype type, double past, double size) {
+    run_builder built;
+    std::vector<double> x = numbers(200, 7), y = x;
+    x[3] = size;
+    y[3] = past;
+    built->op(0, "", "store", "cast").output_dtype = static_cast<std::uint16_t>(type);
+    built->input("x", whole(x));
+    built->output("y", whole(y, type));
+    return built;
+  };
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  run_builder kept = stored_as(dtype::f8e4m3fn, 448, 600), lost = stored_as(dtype::f8e4m3fn, nan, 600);
+  CHECK(first(compare(kept.run(), lost.run())) == "store ND412");
+  CHECK(first(compare(lost.run(), kept.run())) == "store ND412");
+  run_builder half = stored_as(dtype::f16, 65504, 1e6), endless = stored_as(dtype::f16, inf, 1e6);
+  CHECK(first(compare(half.run(), endless.run())) == "store ND412");
+  // Another format has another range: that is an overflow.
+  run_builder wide = stored_as(dtype::bf16, 1e6, 1e6);
+  CHECK(first(compare(wide.run(), endless.run())) == "store ND103");
+  // An infinity that was read is kept or hidden, not made.
+  run_builder passed = stored_as(dtype::f16, inf, inf), hidden = stored_as(dtype::f16, 65504, inf);
+  CHECK(first(compare(passed.run(), hidden.run())) != "store ND412");
+}
+
+TEST_CASE("one set of codes under two names") {
+  const auto reads = [](dtype type, double factor) {
+    run_builder built;
+    std::vector<double> x = rounded(numbers(300, 9), dtype::f8e4m3fn);
+    const std::vector<double> y = times(x, factor * 0.5);
+    built->op(0, "", "half", "scale").input_dtype = static_cast<std::uint16_t>(type);
+    built->input("x", whole(times(x, factor), type));
+    built->scalar("factor", 0.5);
+    built->output("y", whole(y));
+    return built;
+  };
+  // The codes of fnuz are those of fn at twice the value, but for the smallest.
+  run_builder a = reads(dtype::f8e4m3fn, 1), b = reads(dtype::f8e4m3fnuz, 0.5),
+              c = reads(dtype::f8e4m3fnuz, 1);
+  CHECK(first(compare(a.run(), b.run())) == "half ND412");
+  CHECK(compare(a.run(), c.run()).verdict == outcome::agree);
+}
+
+TEST_CASE("a constant of fewer bits than the op records") {
+  const auto weighted = [](double used) {
+    run_builder built;
+    const std::vector<double> x = numbers(320, 11);
+    std::vector<double> p(x.size());
+    for (std::size_t row = 0; row < 10; ++row) {
+      double sum = 0;
+      for (std::size_t i = 0; i < 32; ++i) sum += std::exp(used * x[row * 32 + i]);
+      for (std::size_t i = 0; i < 32; ++i) p[row * 32 + i] = std::exp(used * x[row * 32 + i]) / sum;
+    }
+    built->op(0, "", "weights", "softmax");
+    built->input("x", whole(x, dtype::f32, {10, 32}));
+    built->scalar("scale", 3.1416);
+    built->output("p", whole(p, dtype::f32, {10, 32}));
+    return built;
+  };
+  run_builder a = weighted(3.1416), b = weighted(3.140625), c = weighted(static_cast<double>(3.1416F));
+  CHECK(first(compare(a.run(), b.run())) == "weights ND802");
+  CHECK(compare(a.run(), c.run()).verdict == outcome::agree);
+}
+
+TEST_CASE("an op that passes on what it got is no root, one that adds its own error is") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const auto masked = [&](bool whole_row, double error) {
+    run_builder built;
+    const std::vector<std::int64_t> shape = {8, 16};
+    std::vector<double> x = numbers(128, 13), z = x, p(128);
+    if (whole_row) {
+      for (std::size_t i = 48; i < 64; ++i) z[i] = -inf;
+    }
+    built->op(0, "", "masked", "gather");  // of a kind that is not replayed
+    built->input("x", whole(x, dtype::f32, shape));
+    built->output("z", whole(z, dtype::f32, shape));
+    for (std::size_t row = 0; row < 8; ++row) {
+      double sum = 0;
+      for (std::size_t i = 0; i < 16; ++i) sum += std::exp(z[row * 16 + i]);
+      for (std::size_t i = 0; i < 16; ++i)
+        p[row * 16 + i] = std::exp(z[row * 16 + i]) / sum * (row == 1 ? error : 1);
+    }
+    built->op(0, "", "weights", "softmax");
+    built->input("z", whole(z, dtype::f32, shape));
+    built->output("p", whole(p, dtype::f32, shape));
+    return built;
+  };
+  const auto roots = [](const analysis::comparison& c) {
+    std::string list;
+    for (const analysis::finding& f : c.findings)
+      if (f.is_root) list += f.where.op + " ";
+    return list;
+  };
+  run_builder a = masked(false, 1), b = masked(true, 1), both = masked(true, 1.5);
+  CHECK(roots(compare(a.run(), b.run())) == "masked ");
+  const auto c = compare(a.run(), both.run());
+  CHECK(roots(c) == "masked weights ");
+}
