@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -51,9 +50,9 @@ class message {
     detail::message_header h = header_;
     h.size = static_cast<std::uint32_t>(sizeof(h) + body_.size());
     h.check = detail::crc32c(body_.data(), body_.size());
-    bytes out(sizeof(h) + body_.size());
-    std::memcpy(out.data(), &h, sizeof(h));
-    std::memcpy(out.data() + sizeof(h), body_.data(), body_.size());
+    const std::span<const std::byte> head = std::as_bytes(std::span(&h, 1));
+    bytes out(head.begin(), head.end());
+    out.insert(out.end(), body_.begin(), body_.end());
     return out;
   }
 

@@ -44,17 +44,17 @@ chain<R>::chain(const accumulator& how, std::int64_t n) noexcept
   if (how.fault == nullptr) return;
   if (how.fault->parts > 0)
     part_length_ = std::max<std::int64_t>(1, (n + how.fault->parts - 1) / how.fault->parts);
-  lanes_.assign(how.fault->pairs ? 64 : how.fault->parts > 0 ? 1 : how.fault->lanes, 0.0);
+  faulty_.assign(how.fault->pairs ? 64 : how.fault->parts > 0 ? 1 : how.fault->lanes, 0.0);
 }
 
 template <class R>
 void chain<R>::follow(double addend) noexcept {
   const faulty_sum& f = *how_->fault;
   if (f.parts > 0) {
-    lanes_[0] += addend;
+    faulty_[0] += addend;
     if (++in_part_ < part_length_) return;
-    part_ += f.numbers.round(lanes_[0]);
-    lanes_[0] = 0;
+    part_ += f.numbers.round(faulty_[0]);
+    faulty_[0] = 0;
     in_part_ = 0;
     return;
   }
@@ -63,22 +63,22 @@ void chain<R>::follow(double addend) noexcept {
     // Lane l holds a finished sum of 2^l addends where bit l of their number is set.
     std::size_t level = 0;
     double sum = rounded;
-    for (std::int64_t n = n_++; (n & 1) != 0; n >>= 1) sum = f.numbers.round(lanes_[level++] + sum);
-    lanes_[level] = sum;
+    for (std::int64_t n = n_++; (n & 1) != 0; n >>= 1) sum = f.numbers.round(faulty_[level++] + sum);
+    faulty_[level] = sum;
     return;
   }
-  double& lane = lanes_[static_cast<std::size_t>(n_++) % lanes_.size()];
+  double& lane = faulty_[static_cast<std::size_t>(n_++) % faulty_.size()];
   lane = f.numbers.round(lane + rounded);
 }
 
 template <class R>
 double chain<R>::followed() const noexcept {
   const grid& g = how_->fault->numbers;
-  if (how_->fault->parts > 0) return part_ + g.round(lanes_[0]);
+  if (how_->fault->parts > 0) return part_ + g.round(faulty_[0]);
   double sum = 0;
-  for (std::size_t l = 0; l < lanes_.size(); ++l) {
+  for (std::size_t l = 0; l < faulty_.size(); ++l) {
     const bool holds = !how_->fault->pairs || (n_ >> l & 1) != 0;
-    if (holds) sum = g.round(sum + lanes_[l]);
+    if (holds) sum = g.round(sum + faulty_[l]);
   }
   return sum;
 }

@@ -76,7 +76,7 @@ class chain {
   double window_squares_ = 0, lost_ = 0, lanes_[2] = {}, lane_squares_ = 0;
   double variance_ = 0, bound_ = 0;
   double unit_ = 0, floor_ = 0;
-  std::vector<double> lanes_;  // of a faulty sum
+  std::vector<double> faulty_;  // the running sums of a faulty sum
 };
 
 extern template class chain<double>;

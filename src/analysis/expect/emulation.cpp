@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "analysis/expect/judge.hpp"
 #include "numdiff/truncating.hpp"
@@ -164,14 +165,22 @@ void aligned_sums(const call& c, const product& p, std::vector<emulation>& all) 
   const auto add = [&](const std::string& name, const fused_dot_model& model, std::int64_t promotion) {
     all.push_back({name, "narrow-accumulator", aligned(p, model, static_cast<std::size_t>(promotion)), 0});
   };
-  std::vector<int> widths = {13};
-  if (c.sum().alignment > 0 && c.sum().alignment != 13) widths.push_back(c.sum().alignment);
-  std::vector<std::int64_t> promotions = {0, 128};
-  if (c.sum().promotion > 0 && c.sum().promotion != 128) promotions.push_back(c.sum().promotion);
+  // Units for 8-bit formats differ in what they keep; those for 16 bits keep 13 where they cut at all.
+  const bool narrow = bytes_of(p.a->type) == 1 && bytes_of(p.b->type) == 1;
+  const std::int64_t declared = c.sum().promotion;
+  std::set<int> widths = {13};
+  std::set<std::int64_t> promotions = {0, 128, declared};
+  std::set<int> steps = {8, 16, 32};
+  if (c.sum().alignment > 0) widths.insert(c.sum().alignment);
+  if (narrow) {
+    for (int bits = 10; bits <= 18; ++bits) widths.insert(bits);
+    promotions.insert({64, 256});
+    steps.insert({4, 64});
+  }
   for (const int bits : widths) {
     for (const std::int64_t promotion : promotions) {
-      if (promotion >= static_cast<std::int64_t>(p.k) && promotion != c.sum().promotion) continue;
-      for (const int products : {8, 16, 32}) {
+      if (promotion >= static_cast<std::int64_t>(p.k) && promotion != declared) continue;
+      for (const int products : steps) {
         add(aligned_at(bits, promotion), {products, bits, std::min(bits, 23)}, promotion);
       }
     }

@@ -146,8 +146,9 @@ fit fit_of(const operand& out, const expectation& honest, const output_format& f
     const std::size_t i = honest.judged.empty() ? k : static_cast<std::size_t>(honest.judged[k]);
     const double stored = out.value.values[i];
     if (!std::isfinite(stored) || !std::isfinite(honest.exact[i]) || !std::isfinite(candidate[i])) continue;
-    // A finite value past the largest number has become that.
-    const double largest = format.numbers.maximum * std::fabs(format.scale(i));
+    // A finite value past the largest number of a float format has become that; grids of integers end by
+    // themselves.
+    const double largest = format.integer ? HUGE_VAL : format.numbers.maximum * std::fabs(format.scale(i));
     const double as_candidate = std::clamp(format.rounded(candidate[i], i, mode), -largest, largest);
     const double as_honest = std::clamp(format.rounded(honest.exact[i], i, format.mode), -largest, largest);
     // The errors inside the op grow with the candidate.

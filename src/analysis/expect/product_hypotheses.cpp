@@ -11,15 +11,13 @@ namespace numdiff::analysis::expect {
 namespace {
 
 constexpr double emulated_multiply_adds = 0x1p19;
-constexpr double searched_multiply_adds = 0x1p15;  // where many candidates are tried
 
 // The dot on a spread of the judged elements.
-std::vector<double> on_some(const product& p, const std::vector<std::int64_t>& judged, const dot& f,
-                            double multiply_adds) {
+std::vector<double> on_some(const product& p, const std::vector<std::int64_t>& judged, const dot& f) {
   std::vector<double> values(p.c->values.size(), std::numeric_limits<double>::quiet_NaN());
   const std::size_t total = judged.empty() ? values.size() : judged.size();
   const auto wanted =
-      std::max<std::size_t>(16, static_cast<std::size_t>(multiply_adds / static_cast<double>(p.k)));
+      std::max<std::size_t>(16, static_cast<std::size_t>(emulated_multiply_adds / static_cast<double>(p.k)));
   const std::size_t step = total <= wanted ? 1 : (total / wanted) | 1;
   for (std::size_t q = 0; q < total; q += step) {
     const std::size_t at = judged.empty() ? q : static_cast<std::size_t>(judged[q]);
@@ -62,9 +60,9 @@ double in_short_sum(const double* a, const double* b, std::size_t stride, std::s
 
 std::vector<hypothesis> product_hypotheses(const call& c, const product& p) {
   std::vector<hypothesis> all;
-  const auto offer = [&](const char* cause, std::string form, dot f, double budget = emulated_multiply_adds) {
-    all.push_back({cause, std::move(form), [p, f = std::move(f), budget](const expectation& honest) {
-                     return on_some(p, honest.judged, f, budget);
+  const auto offer = [&](const char* cause, std::string form, dot f) {
+    all.push_back({cause, std::move(form), [p, f = std::move(f)](const expectation& honest) {
+                     return on_some(p, honest.judged, f);
                    }});
   };
   if (is_integer(p.a->type) && is_integer(p.b->type) && bytes_of(p.a->type) == 1 &&

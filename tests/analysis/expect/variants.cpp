@@ -352,8 +352,10 @@ TEST_CASE("products in other orders and at other cuts") {
       c[i] = fused_dot(model, {x.type, x.values.data() + i / n * k, 1},
                        {w.type, w.values.data() + i % n, static_cast<std::ptrdiff_t>(n)}, k);
     }
-    execution e("matmul", x.type, dtype::f32, dtype::bf16);
-    e.read(x).read(w, role::weight).write(stored(dtype::bf16, {m, n}, c));
+    // In bf16 a cut at 14 bits looks like other faults: 120 elements do not tell.
+    const dtype out = model.fraction_bits > 12 ? dtype::f32 : dtype::bf16;
+    execution e("matmul", x.type, dtype::f32, out);
+    e.read(x).read(w, role::weight).write(stored(out, {m, n}, c));
     blames(e, "narrow-accumulator");
   }
 }
