@@ -57,8 +57,9 @@ bool judged_run::applied_before(const logical_op& op, double factor, int hops) c
     for (std::uint32_t k = 0; k < writer.captures; ++k) {
       const logical_capture& s = index.captures()[writer.first_capture + k];
       if (s.role != role::scalar || s.members.empty()) continue;
-      if (same_factor(multiplier(index.names().text(s.name), scalar_of(index.capture_row_of(s.members.front()))),
-                      factor))
+      if (same_factor(
+              multiplier(index.names().text(s.name), scalar_of(index.capture_row_of(s.members.front()))),
+              factor))
         return true;
     }
     if (applied_before(writer, factor, hops - 1)) return true;

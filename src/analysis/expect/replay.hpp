@@ -56,7 +56,8 @@ struct judgement {
   std::int64_t flushed = 0;             // zero although the replay is not
   std::int64_t saturated = 0;           // at the largest finite value of the format, replay beyond it
   std::vector<std::pair<std::string, double>> evidence;
-  std::string accumulator;   // of products: what made the stored bits in place of the declared one, "" not told
+  std::string
+      accumulator;  // of products: what made the stored bits in place of the declared one, "" not told
   bool finite_over = false;  // finite elements alone are beyond
   std::string finite_hint;   // the cause of these, where non-finite ones have another
   std::string cause_hint;    // a cause of docs/causes.md, "" when no hypothesis explains the error
