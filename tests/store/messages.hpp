@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -48,21 +49,20 @@ class message {
   }
   [[nodiscard]] bytes done() const {
     detail::message_header h = header_;
-    h.size = static_cast<std::uint32_t>(sizeof(h) + body_.size());
-    h.check = detail::crc32c(body_.data(), body_.size());
-    const std::span<const std::byte> head = std::as_bytes(std::span(&h, 1));
-    bytes out(head.begin(), head.end());
-    out.insert(out.end(), body_.begin(), body_.end());
+    h.size = static_cast<std::uint32_t>(all_.size());
+    h.check = detail::crc32c(all_.data() + sizeof(h), all_.size() - sizeof(h));
+    bytes out = all_;
+    std::memcpy(out.data(), &h, sizeof(h));
     return out;
   }
 
  private:
   void put(std::span<const std::byte> content) {
-    body_.insert(body_.end(), content.begin(), content.end());
-    body_.resize((body_.size() + 7) / 8 * 8);
+    all_.insert(all_.end(), content.begin(), content.end());
+    all_.resize((all_.size() + 7) / 8 * 8);
   }
   detail::message_header header_{};
-  bytes body_;
+  bytes all_ = bytes(sizeof(detail::message_header));  // the header is filled in at the end
 };
 
 inline void append(bytes& to, const bytes& from) {
