@@ -24,7 +24,8 @@ enum {
   numdiff_view_carries_factors = 2, /* multiplied by the factors of the context */
   numdiff_view_has_hidden = 4,      /* elements equal to `hidden_value` are hidden */
   numdiff_view_invalid = 8,         /* could not be described; counted as refused */
-  numdiff_view_has_version = 16     /* allocation fields are told */
+  numdiff_view_has_version = 16,    /* allocation fields are told */
+  numdiff_view_ranges = 32          /* segments are stretches along ids_dimension, in indices */
 };
 
 struct numdiff_scaling_v1 {

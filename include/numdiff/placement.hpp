@@ -1,6 +1,7 @@
 #pragma once
 // Where a rank's part of a tensor lies in the global tensor. Views carry it; see view.hpp for the
-// calls: .shard("tp", 1), .replicated("dp"), .partial("tp", reduction::sum), .box, .flat, .ids.
+// calls: .shard("tp", 1), .replicated("dp"), .partial("tp", reduction::sum), .box, .ranges, .flat, .ids; and
+// ranges.hpp for common ranges.
 #include <cstdint>
 
 #include "numdiff/abi.h"

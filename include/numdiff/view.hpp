@@ -16,6 +16,7 @@
 #include "numdiff/dtype.hpp"
 #include "numdiff/extents.hpp"
 #include "numdiff/placement.hpp"
+#include "numdiff/ranges.hpp"
 #include "numdiff/scaling.hpp"
 #include "numdiff/storage.hpp"
 #include "numdiff/terms.hpp"
@@ -99,6 +100,26 @@ class view {
     if (dimension < 0 || static_cast<std::uint32_t>(dimension) >= raw_.rank) return v.invalid();
     v.raw_.box_begin[dimension] = begin.value;
     v.raw_.global_extent[dimension] = global_extent.value;
+    return v;
+  }
+  // This rank holds these stretches along `dimension`, of which one dimension may have more than one:
+  // .shard("cp", 1, zigzag(sequence, size, rank)); see ranges.hpp.
+  [[nodiscard]] view shard(const char* axis, int dimension, const index_ranges& held) const noexcept {
+    return shard(axis, dimension).ranges(dimension, held.list, held.count, held.global);
+  }
+  // The same without an axis: any number of stretches, each right behind the one before; more than 8 must
+  // outlive the probe.
+  [[nodiscard]] view ranges(int dimension, const segment* held, std::size_t count, index global_extent) const noexcept {
+    if (global_extent.value < 0) return view(*this).invalid();
+    view v = box(dimension, 0, global_extent).flag(numdiff_view_ranges);
+    v.raw_.ids_dimension = dimension;
+    v.raw_.segment_count = static_cast<std::uint32_t>(count);
+    if (count > numdiff_max_segments) {
+      v.raw_.more_segments = reinterpret_cast<const numdiff_segment_v1*>(held);
+      return v;
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      v.raw_.segments[i] = {held[i].global_begin, held[i].local_begin, held[i].length};
     return v;
   }
   // The view is a flat piece of a tensor of shape `global`: up to 8 segments.

@@ -21,8 +21,9 @@ described describe(const view& v) {
   static device_mesh mesh;
   mesh.set("dp", 2, 1);
   mesh.set("tp", 4, 2);
+  static std::vector<std::int64_t> indices;  // as the map says, until the next call
   described d{};
-  d.possible = describe_placement(v.raw(), mesh, d.map, d.json);
+  d.possible = describe_placement(v.raw(), mesh, d.map, d.json, indices);
   return d;
 }
 
@@ -106,4 +107,65 @@ TEST_CASE("boxes outside of the tensor are refused") {
   CHECK_FALSE(describe(view(data, {4}).box(0, 2, 5)).possible);
   CHECK_FALSE(describe(view(data, {4}).box(0, -1, 5)).possible);
   CHECK_FALSE(describe(view(data, dtype::f32, {INT64_MAX / 2}).shard("tp", 0)).possible);
+}
+
+TEST_CASE("ranges along a dimension: a zig-zag, fused matrices, a padded vocabulary") {
+  const auto cp = describe(view(data, {4, 8}).shard("tp", 0, zigzag(16, 4, 2)));
+  CHECK(
+      cp.json ==
+      R"({"mesh":[{"axis":"tp","size":4,"at":2,"spread":"sharded","dim":0}],"global":[16,8],"box":[[0,16],[0,8]],"ranges":[[[4,6],[10,12]],[]]})");
+  REQUIRE((cp.map.is == global_map::kind::box && cp.map.ids_dimension == 0));
+  CHECK((cp.map.ids[0] == 4 && cp.map.ids[1] == 5 && cp.map.ids[2] == 10 && cp.map.ids[3] == 11));
+
+  const auto qkv = describe(view(data, {2, 4}).shard("tp", 1, fused({8, 4, 4}, 4, 2)));
+  CHECK(qkv.json.find(R"("global":[2,16],"box":[[0,2],[0,16]],"ranges":[[],[[4,6],[10,11],[14,15]]]})") !=
+        std::string::npos);
+
+  const auto words = describe(view(data, {4, 2}).shard("tp", 0, padded(11, 16, 4, 2)));
+  CHECK(words.json.find(R"("ranges":[[[8,11]],[]]})") != std::string::npos);
+  CHECK(words.map.ids[3] == -1);
+  const auto none = describe(view(data, {4, 2}).shard("tp", 0, padded(8, 16, 4, 2)));
+  CHECK(none.json.find(R"("ranges":[[[0,0]],[]]})") != std::string::npos);
+  CHECK(none.map.ids[0] == -1);
+}
+
+TEST_CASE("one stretch is a box, uneven and empty ones too") {
+  const auto d = describe(view(data, {2}).shard("tp", 0, even(10, 4, 2)));
+  CHECK(d.json ==
+        R"({"mesh":[{"axis":"tp","size":4,"at":2,"spread":"sharded","dim":0}],"global":[10],"box":[[6,8]]})");
+  const auto empty = describe(view(data, {0, 3}).shard("tp", 0, even(2, 4, 2)));
+  CHECK(empty.json.find(R"("global":[2,3],"box":[[0,0],[0,3]]})") != std::string::npos);
+}
+
+TEST_CASE("ranges that leave the view or the tensor are refused, too many as well") {
+  const segment outside[] = {{0, 0, 2}, {3, 2, 2}};
+  CHECK(describe(view(data, {4}).ranges(0, outside, 2, 5)).possible);
+  CHECK_FALSE(describe(view(data, {4}).ranges(0, outside, 2, 4)).possible);
+  CHECK_FALSE(describe(view(data, {3}).ranges(0, outside, 2, 5)).possible);
+  const auto nine = fused({1, 1, 1, 1, 1, 1, 1, 1, 1}, 1, 0);
+  CHECK((view(data, {9}).shard("tp", 0, nine).raw().flags & numdiff_view_invalid) != 0);
+  const segment apart[] = {{0, 0, 1}, {3, 2, 1}};
+  CHECK_FALSE(describe(view(data, {3}).ranges(0, apart, 2, 5)).possible);
+  CHECK((view(data, {4}).ranges(1, outside, 2, 5).raw().flags & numdiff_view_invalid) != 0);
+}
+
+TEST_CASE("the parts of a dimension cover it once, and a flat range meets its tensors") {
+  for (const std::int64_t size : {0, 1, 7, 16}) {
+    for (const std::int64_t parts : {1, 3, 4}) {
+      std::vector<int> by_even(static_cast<std::size_t>(size)), by_zigzag(by_even);
+      for (std::int64_t at = 0; at < parts; ++at) {
+        for (const auto& [r, seen] : {std::pair(even(size, parts, at), &by_even),
+                                      std::pair(zigzag(size, parts, at), &by_zigzag)}) {
+          for (std::uint32_t i = 0; i < r.count; ++i)
+            for (std::int64_t k = 0; k < r.list[i].length; ++k)
+              ++(*seen)[static_cast<std::size_t>(r.list[i].global_begin + k)];
+        }
+      }
+      CHECK(by_even == std::vector<int>(static_cast<std::size_t>(size), 1));
+      CHECK(by_zigzag == std::vector<int>(static_cast<std::size_t>(size), 1));
+    }
+  }
+  const segment middle = overlap(10, 20, 15, 25), behind = overlap(10, 20, 30, 40);
+  CHECK((middle.global_begin == 5 && middle.length == 10));
+  CHECK(behind.length == 0);
 }

@@ -24,6 +24,7 @@ struct capture_workspace {
   observation seen, piece;
   std::vector<unsigned char> pieces;  // bytes of their extra, empty when there are none
   std::string placement, scaling;
+  std::vector<std::int64_t> indices;  // of a placement by ranges
   std::vector<unsigned char> linear_scales;
   host_copies copies;
 };
@@ -182,7 +183,7 @@ inline bool observe_view(session_state& s, capture_workspace& work, const numdif
   strided_codes from;
   if (!describe_codes(v, in.tensor) || !describe_scaling(v, work, in.scaling)) return false;
   work.placement.clear();
-  if (!describe_placement(v, s.mesh(), in.map, work.placement)) return false;
+  if (!describe_placement(v, s.mesh(), in.map, work.placement, work.indices)) return false;
   if (source != nullptr) {
     if (!describe_codes(*source, from) || is_complex(from.type) || from.rank != in.tensor.rank) return false;
     for (std::uint32_t d = 0; d < from.rank; ++d) {
