@@ -1,5 +1,6 @@
 #pragma once
-// Which indices of a dimension a rank holds, from size, number of ranks and rank: the placements that programs use.
+// Which indices of a dimension a rank holds, from size, number of ranks and rank: the placements that
+// programs use.
 //
 //   numdiff::view(x, {tokens, width}).shard("cp", 0, numdiff::zigzag(sequence, cp_size, cp_rank))
 //   numdiff::view(w, {width, 3 * mine}).shard("tp", 1, numdiff::fused({q, k, v}, tp_size, tp_rank))
@@ -76,7 +77,8 @@ constexpr index_ranges fused(std::initializer_list<index> sizes, index parts, in
   return r;
 }
 
-// Even parts of a dimension that was padded to `padded` (a vocabulary): what lies at and behind `size` is padding.
+// Even parts of a dimension that was padded to `padded` (a vocabulary): what lies at and behind `size` is
+// padding.
 constexpr index_ranges padded(index size, index padded, index parts, index at) noexcept {
   index_ranges r;
   const std::int64_t end = part_begin(padded, parts, at.value + 1);
@@ -85,15 +87,47 @@ constexpr index_ranges padded(index size, index padded, index parts, index at) n
   return r;
 }
 
-// Of a flat buffer in which a tensor takes [offset, offset + size), a rank holds [begin, end): its piece of that
-// tensor, which is empty where the two do not meet. `local_begin` counts from the first element that the rank
-// holds of the tensor.
+// Of a flat buffer in which a tensor takes [offset, offset + size), a rank holds [begin, end): its piece of
+// that tensor, which is empty where the two do not meet. `local_begin` counts from the first element that the
+// rank holds of the tensor.
 constexpr segment overlap(index offset, index size, index begin, index end) noexcept {
   const std::int64_t from = begin.value > offset.value ? begin.value : offset.value;
   const std::int64_t last = offset.value + size.value;
   const std::int64_t to = end.value < last ? end.value : last;
   if (from >= to) return {0, 0, 0};
   return {from - offset.value, 0, to - from};
+}
+
+// Of a shard [begin, begin + shard) of a tensor of extents `global`, the elements [held.global_begin, +
+// held.length) in the shard's own row-major order, as stretches of the whole tensor: calls add(segment) for
+// each, in order. What a rank holds when a flat buffer is made of shards.
+template <class F>
+constexpr void each_piece(const extents& shard, const extents& begin, const extents& global,
+                          const segment& held, F add) {
+  if (held.length == 0) return add(held);
+  const std::uint32_t rank = shard.rank();
+  segment joined{0, held.local_begin, 0};
+  for (std::int64_t at = held.global_begin; at < held.global_begin + held.length;) {
+    std::int64_t rest = at;
+    std::int64_t place = 0;
+    std::int64_t stride = 1;
+    for (std::uint32_t d = rank; d-- > 0;) {
+      place += (begin[d] + rest % shard[d]) * stride;
+      rest /= shard[d];
+      stride *= global[d];
+    }
+    const std::int64_t row = rank == 0 ? 1 : shard[rank - 1];
+    const std::int64_t left = held.global_begin + held.length - at;
+    const std::int64_t run = row - at % row < left ? row - at % row : left;
+    if (joined.length > 0 && joined.global_begin + joined.length != place) {
+      add(joined);
+      joined = {0, joined.local_begin + joined.length, 0};
+    }
+    if (joined.length == 0) joined.global_begin = place;
+    joined.length += run;
+    at += run;
+  }
+  add(joined);
 }
 
 }  // namespace v1

@@ -109,7 +109,8 @@ class view {
   }
   // The same without an axis: any number of stretches, each right behind the one before; more than 8 must
   // outlive the probe.
-  [[nodiscard]] view ranges(int dimension, const segment* held, std::size_t count, index global_extent) const noexcept {
+  [[nodiscard]] view ranges(int dimension, const segment* held, std::size_t count,
+                            index global_extent) const noexcept {
     if (global_extent.value < 0) return view(*this).invalid();
     view v = box(dimension, 0, global_extent).flag(numdiff_view_ranges);
     v.raw_.ids_dimension = dimension;

@@ -31,7 +31,8 @@ tensor attention_forward(const engine& e, layer_parameters& w, const tensor& x, 
   const sizes s(e);
   const placement sharded = e.tokens_and(1);
   memory.x = x;
-  memory.normal = norm(e, "attn.norm", x, w.norm1.value, w.norm1_beta.value);
+  memory.normal = from_residual(e, "attn.norm.gather",
+                                norm(e, "attn.norm", x, w.norm1.value, w.norm1_beta.value), carries::nothing);
   const tensor rows = quantised_rows(e, "attn.x", memory.normal, carries::nothing);
   const tensor& in = either(rows, memory.normal);
   memory.q = rope(e, "attn.rope_q", linear_forward(e, w.q, in, sharded), positions, carries::nothing);
@@ -50,7 +51,7 @@ tensor attention_forward(const engine& e, layer_parameters& w, const tensor& x, 
                          {e.storage, memory.v.extents, s.head(), sharded});
   const tensor heads_rows = quantised_rows(e, "attn.heads", memory.heads, carries::nothing);
   tensor y = linear_forward(e, w.proj, either(heads_rows, memory.heads), e.tokens_partial());
-  y = all_reduce(e, e.world.tp(), "attn.proj.reduce", std::move(y), carries::nothing, reduce_fault_here(e));
+  y = to_residual(e, "attn.proj.reduce", std::move(y), carries::nothing, reduce_fault_here(e));
   y = dropout(e, "attn.dropout", "attn", std::move(y), carries::nothing);
   return residual(e, "attn.residual", x, y);
 }
@@ -66,7 +67,9 @@ tensor attention_backward(const engine& e, layer_parameters& w, const tensor& dy
   const product_result like_scores{e.storage, s.score_extents(), s.scores(), sharded, carries::loss_scale};
 
   const tensor heads_columns = quantised_columns(e, "attn.heads_columns", memory.heads, carries::nothing);
-  const tensor kept = dropout(e, "attn.dropout.gradient", "attn", dy, carries::loss_scale);
+  const tensor kept =
+      from_residual(e, "attn.dy.gather", dropout(e, "attn.dropout.gradient", "attn", dy, carries::loss_scale),
+                    carries::loss_scale);
   const tensor dheads = linear_backward(e, w.proj, kept, memory.heads, heads_columns, sharded);
   const tensor dp = back({dheads, s.head(), "dy", operand::gradient}, {memory.v, s.head().transposed(), "v"},
                          "attn.values.dp", like_scores, 1);
@@ -88,7 +91,7 @@ tensor attention_backward(const engine& e, layer_parameters& w, const tensor& dy
                       memory.normal, columns, partial);
   const tensor from_v = linear_backward(e, w.v, dv, memory.normal, columns, partial);
   tensor dnormal = add(e, "attn.dx", {&from_q, &from_k, &from_v}, carries::loss_scale);
-  dnormal = all_reduce(e, e.world.tp(), "attn.dx.reduce", std::move(dnormal), carries::loss_scale);
+  dnormal = to_residual(e, "attn.dx.reduce", std::move(dnormal), carries::loss_scale);
   norm_gradients g =
       norm_gradient(e, "attn.norm.gradient", dnormal, memory.x, w.norm1.value, w.norm1_beta.value);
   w.norm1.gradient = std::move(g.dgamma);

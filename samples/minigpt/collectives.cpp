@@ -1,5 +1,6 @@
 #include "collectives.hpp"
 
+#include "move_rows.hpp"
 #include "views.hpp"
 
 namespace minigpt {
@@ -124,7 +125,7 @@ tensor all_reduce(const engine& e, const group& g, const std::string& name, tens
                  .order(ring_order ? numdiff::reduction_order::ring : numdiff::reduction_order::tree));
   NUMDIFF_COLLECTIVE(op,
                      numdiff::collective(numdiff::collective_operation::all_reduce, numdiff::reduction::sum)
-                         .communicator(g.axis)
+                         .communicator(g.name.c_str())
                          .sequence(g.sequence)
                          .size(g.size())
                          .ranks(g.members.data(), static_cast<std::uint32_t>(g.size()))
@@ -135,19 +136,65 @@ tensor all_reduce(const engine& e, const group& g, const std::string& name, tens
   ++g.sequence;
 
   tensor y = x;
-  spread& on_axis = &g == &e.world.tp() ? y.place.tp : y.place.dp;
-  on_axis = {spread::replicated, 0};
+  for (const axis a : g.over)
+    if (e.world.size(a) > 1) y.place[a] = {spread::replicated, 0};
   if (fault != reduce_fault::missing)
     with_real(e, [&]<class T>() {
       std::vector<T> values = decode<T>(x);
       sum_over(e, g, fault == reduce_fault::bf16_wire ? dtype::bf16 : wire, values);
       if (fault == reduce_fault::duplicate) sum_over(e, g, wire, values);
+      if (fault == reduce_fault::average)
+        for (T& v : values) v /= T(g.size());
       encode(values, y);
     });
   if (gradient)
     NUMDIFF_GRADIENT(op, "y", view_of(y));
   else
     NUMDIFF_OUTPUT(op, "y", view_of(y));
+  return y;
+}
+
+tensor to_residual(const engine& e, const std::string& name, tensor x, carries factors, reduce_fault fault) {
+  if (e.config.sequence_parallel)
+    return reduce_scatter_rows(e, residual_owners(e), name, std::move(x), factors);
+  return all_reduce(e, e.world.tp(), name, std::move(x), factors, fault);
+}
+
+tensor from_residual(const engine& e, const std::string& name, tensor x, carries factors) {
+  return all_gather_rows(e, residual_owners(e), name, std::move(x), factors,
+                         factors == carries::nothing && e.faulty("wrong-gather-order"));
+}
+
+tensor all_reduce_mean(const engine& e, const group& g, const std::string& name, tensor x,
+                       std::int64_t weight) {
+  if (g.size() == 1) return x;
+  NUMDIFF_OP(op, name.c_str(), all_reduce, numdiff::dtypes(x.type, x.type, x.type));
+  NUMDIFF_COLLECTIVE(
+      op, numdiff::collective(numdiff::collective_operation::all_reduce, numdiff::reduction::average)
+              .communicator(g.name.c_str())
+              .sequence(g.sequence)
+              .size(g.size())
+              .ranks(g.members.data(), static_cast<std::uint32_t>(g.size()))
+              .count(x.count())
+              .wire(x.type)
+              .algorithm(name_of(e.config.order)));
+  NUMDIFF_INPUT(op, "x", view_of(x));
+  NUMDIFF_INPUT(op, "tokens", numdiff::view(&weight, {1}));
+  ++g.sequence;
+  tensor y = x;
+  for (const axis a : g.over)
+    if (e.world.size(a) > 1) y.place[a] = {spread::replicated, 0};
+  with_real(e, [&]<class T>() {
+    // The fault mean-of-means: every rank counts alike.
+    const bool alike = e.fault.now("mean-of-means", e.step);
+    std::vector<T> values = decode<T>(x), weights{alike ? T(1) : T(weight)};
+    for (T& v : values) v *= weights[0];
+    sum_over(e, g, x.type, values);
+    sum_over(e, g, x.type, weights);
+    for (T& v : values) v /= weights[0];
+    encode(values, y);
+  });
+  NUMDIFF_OUTPUT(op, "y", view_of(y));
   return y;
 }
 

@@ -24,8 +24,8 @@ std::vector<std::string> default_files() {
   return files;
 }
 
-tensor integers(const engine& e, const std::vector<std::int32_t>& values) {
-  tensor t(dtype::i32, {static_cast<std::int64_t>(values.size())}, e.tokens());
+tensor integers(const std::vector<std::int32_t>& values, placement place) {
+  tensor t(dtype::i32, {static_cast<std::int64_t>(values.size())}, std::move(place));
   std::memcpy(t.codes.data(), values.data(), t.codes.size());
   return t;
 }
@@ -44,20 +44,24 @@ text_data::text_data(const options& o) {
     throw std::runtime_error("the text is too short");
 }
 
+std::size_t text_data::begin(const engine& e, std::int64_t sequence) const {
+  random_stream random(e.config.seed ^
+                       (static_cast<std::uint64_t>(e.step * e.config.batch + sequence) << 20U));
+  return random.bits() % (text_.size() - static_cast<std::size_t>(e.config.sequence) - 1);
+}
+
 token_batch text_data::batch(const engine& e) const {
-  const std::int64_t n = e.config.sequence, first = e.local_batch() * e.world.dp().at;
+  const std::int64_t n = e.config.sequence;
   std::vector<std::int32_t> ids, targets, positions;
-  for (std::int64_t b = first; b < first + e.local_batch(); ++b) {
-    random_stream random(e.config.seed ^ (static_cast<std::uint64_t>(e.step * e.config.batch + b) << 20U));
-    const std::uint64_t begin = random.bits() % (text_.size() - static_cast<std::size_t>(n) - 1);
-    for (std::int64_t t = 0; t < n; ++t) {
-      const std::size_t at = begin + static_cast<std::size_t>(t);
-      ids.push_back(static_cast<unsigned char>(text_[at]));
-      targets.push_back(static_cast<unsigned char>(text_[at + 1]));
-      positions.push_back(static_cast<std::int32_t>(e.config.position_offset + t));
-    }
+  const placement residual = e.residual(), products = e.tokens();
+  for (const std::int64_t token : residual.rows->ids()) {
+    const std::size_t at = begin(e, token / n) + static_cast<std::size_t>(token % n);
+    ids.push_back(static_cast<unsigned char>(text_[at]));
+    targets.push_back(static_cast<unsigned char>(text_[at + 1]));
   }
-  return {integers(e, ids), integers(e, targets), integers(e, positions)};
+  for (const std::int64_t token : products.rows->ids())
+    positions.push_back(static_cast<std::int32_t>(e.config.position_offset + token % n));
+  return {integers(ids, residual), integers(targets, residual), integers(positions, products)};
 }
 
 }  // namespace minigpt

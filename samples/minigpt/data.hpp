@@ -15,6 +15,9 @@ class text_data {
   [[nodiscard]] token_batch batch(const engine& e) const;
 
  private:
+  // Where a sequence of the step's batch begins in the text.
+  [[nodiscard]] std::size_t begin(const engine& e, std::int64_t sequence) const;
+
   std::string text_;
 };
 

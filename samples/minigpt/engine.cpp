@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "numdiff/ranges.hpp"
+
 namespace minigpt {
 namespace {
 
@@ -17,10 +19,6 @@ dtype storage_of(precision p) {
 dtype wire_of(wire_format w) {
   constexpr dtype types[] = {dtype::f64, dtype::f32, dtype::bf16, dtype::f16};
   return types[static_cast<int>(w)];
-}
-
-spread along(const group& g, spread::kind how, int dimension = 0) {
-  return g.size() == 1 ? spread{} : spread{how, dimension};
 }
 
 void check(bool right, const char* message) {
@@ -41,25 +39,76 @@ engine::engine(const options& o, const ranks& w)
         "--width must be an even multiple of --heads");
   check(o.heads % w.tp().size() == 0 && o.hidden % w.tp().size() == 0,
         "--tp must divide --heads and --hidden");
-  check(o.batch % w.dp().size() == 0, "the data-parallel ranks must divide --batch");
+  check(o.batch >= w.dp().size(), "every data-parallel rank needs a sequence of --batch");
+}
+
+std::int64_t engine::first_sequence() const {
+  return numdiff::part_begin(config.batch, world.size(axis::dp), world.at(axis::dp));
+}
+std::int64_t engine::local_batch() const {
+  return numdiff::part_begin(config.batch, world.size(axis::dp), world.at(axis::dp) + 1) - first_sequence();
+}
+
+rows_ptr engine::product_rows() const {
+  return make_rows(first_sequence(), local_batch(), config.batch, config.sequence, {{0, 0, config.sequence}});
+}
+rows_ptr engine::residual_rows(std::int32_t tp_at) const {
+  if (!config.sequence_parallel) return product_rows();
+  const rows_ptr all = product_rows();
+  return make_rows(all->first_sequence, all->sequences, all->all_sequences, all->length, all->positions,
+                   world.size(axis::tp), tp_at);
+}
+
+void engine::put(placement& p, axis a, spread::kind how, int dimension) const {
+  if (world.size(a) > 1) p[a] = {how, dimension};
 }
 
 placement engine::everywhere() const {
-  return {along(world.dp(), spread::replicated), along(world.tp(), spread::replicated)};
+  placement p;
+  for (const axis a : {axis::dp, axis::tp}) put(p, a, spread::replicated);
+  return p;
 }
 placement engine::tokens() const {
-  return {along(world.dp(), spread::sharded), along(world.tp(), spread::replicated)};
+  placement p = everywhere();
+  put(p, axis::dp, spread::sharded);
+  p.rows = product_rows();
+  return p;
 }
 placement engine::tokens_and(int dimension) const {
-  return {along(world.dp(), spread::sharded), along(world.tp(), spread::sharded, dimension)};
+  placement p = tokens();
+  put(p, axis::tp, spread::sharded, dimension);
+  return p;
 }
 placement engine::tokens_partial() const {
-  return {along(world.dp(), spread::sharded), along(world.tp(), spread::partial)};
+  placement p = tokens();
+  put(p, axis::tp, spread::partial);
+  return p;
+}
+placement engine::residual() const {
+  if (!config.sequence_parallel) return tokens();
+  placement p = tokens_and(0);
+  p.rows = residual_rows();
+  return p;
 }
 placement engine::weight(int tp_dimension) const {
   placement p = everywhere();
-  if (tp_dimension >= 0) p.tp = along(world.tp(), spread::sharded, tp_dimension);
+  if (tp_dimension >= 0) put(p, axis::tp, spread::sharded, tp_dimension);
   return p;
+}
+placement engine::gradient(int tp_dimension) const {
+  placement p = weight(tp_dimension);
+  put(p, axis::dp, spread::partial);
+  if (tp_dimension < 0 && config.sequence_parallel) put(p, axis::tp, spread::partial);
+  return p;
+}
+placement engine::squares(bool tp_sharded) const {
+  placement p = everywhere();
+  if (tp_sharded) put(p, axis::tp, spread::partial);
+  if (config.zero) put(p, axis::dp, spread::partial);
+  return p;
+}
+const group& engine::residual_ranks() const {
+  return config.sequence_parallel ? world.over({axis::dp, axis::cp, axis::tp}) : world.data();
 }
 
 }  // namespace minigpt

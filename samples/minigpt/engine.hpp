@@ -30,6 +30,7 @@ struct engine {
   dtype wire;     // of collectives
 
   std::int64_t step = 0, update = 0, layer = 0;
+  bool recomputing = false;
   double loss_scale = 1;
   std::int64_t good_steps = 0;                           // applied since the loss scale changed
   mutable std::map<std::string, delayed_state> delayed;  // by tensor
@@ -38,15 +39,34 @@ struct engine {
 
   [[nodiscard]] bool faulty(const char* name) const { return fault.here(name, step, layer); }
   [[nodiscard]] std::int64_t local_heads() const { return config.heads / world.tp().size(); }
-  [[nodiscard]] std::int64_t local_batch() const { return config.batch / world.dp().size(); }
-  [[nodiscard]] std::int64_t local_tokens() const { return local_batch() * config.sequence; }
 
-  // Where tensors lie. Activations are sharded over dp by sequences; over tp they are whole or sharded.
-  [[nodiscard]] placement everywhere() const;               // replicated on all ranks
-  [[nodiscard]] placement tokens() const;                   // rows over dp
+  // Sequences of this rank, and which of all sequences is its first.
+  [[nodiscard]] std::int64_t local_batch() const;
+  [[nodiscard]] std::int64_t first_sequence() const;
+  // Which tokens the rows of activations are: those that products read, and with sequence parallelism the
+  // shards that norms, dropout and residuals work on.
+  [[nodiscard]] rows_ptr product_rows() const;
+  [[nodiscard]] rows_ptr residual_rows(std::int32_t tp_at) const;
+  [[nodiscard]] rows_ptr residual_rows() const { return residual_rows(world.at(axis::tp)); }
+
+  // Where tensors lie. Rows of activations are spread over dp; over tp they are whole, or
+  // sharded along another dimension, or a partial sum.
+  [[nodiscard]] placement everywhere() const;               // replicated on all ranks that have it
+  [[nodiscard]] placement tokens() const;                   // rows that products read
   [[nodiscard]] placement tokens_and(int dimension) const;  // and `dimension` over tp
   [[nodiscard]] placement tokens_partial() const;           // and a partial sum over tp
+  [[nodiscard]] placement residual() const;                 // rows of the residual stream
   [[nodiscard]] placement weight(int tp_dimension) const;   // -1: replicated over tp
+  // Of a gradient before it is summed over the ranks that saw other tokens.
+  [[nodiscard]] placement gradient(int tp_dimension) const;
+  // Of a sum of squares of gradients, of weights that tp shards or not.
+  [[nodiscard]] placement squares(bool tp_sharded) const;
+  // The ranks that have rows of the residual stream that others have not.
+  [[nodiscard]] const group& residual_ranks() const;
+
+ private:
+  // Does nothing where the axis has one rank.
+  void put(placement& p, axis a, spread::kind how, int dimension = 0) const;
 };
 
 // Calls f.operator()<T>() with the type of the run's arithmetic, float or double.

@@ -9,16 +9,18 @@ namespace minigpt {
 
 struct fault_entry {
   const char* name;
-  const char* options;  // that the fault needs to matter, "-" none
+  int ranks;            // that it is shown on
+  const char* options;  // that the fault needs to matter, "" none
   const char* op;       // the planted op; {L} is the layer
   const char* cause;    // as reports name it
+  const char* at;       // the world rank where it is, "" all
   const char* text;
 };
 
 // Ends with a null name.
 extern const fault_entry fault_table[];
 
-// One line for each fault, tab-separated.
+// One line for each fault, tab-separated; "-" for nothing.
 void print_faults();
 bool is_fault(const std::string& name);
 
@@ -28,6 +30,10 @@ class planted {
   explicit planted(const options& o) : name_(o.fault), layer_(o.fault_layer), step_(o.fault_step) {}
   [[nodiscard]] bool here(const char* name, std::int64_t step, std::int64_t layer) const {
     return !name_.empty() && name_ == name && step >= step_ && layer == layer_;
+  }
+  // In its first step only.
+  [[nodiscard]] bool starts(const char* name, std::int64_t step, std::int64_t layer) const {
+    return here(name, step, layer) && step == step_;
   }
   [[nodiscard]] bool now(const char* name, std::int64_t step) const { return here(name, step, layer_); }
 

@@ -9,11 +9,6 @@ bool fp8(const engine& e) {
   return e.config.numbers == precision::fp8;
 }
 
-placement partial_over_dp(placement p) {
-  if (p.dp.how != spread::whole) p.dp = {spread::partial, 0};
-  return p;
-}
-
 // This rank's weight, or with the fault wrong-shard-order that of the next rank.
 tensor weight_shard(const engine& e, parameter& p) {
   tensor w = fp8(e) ? p.value : cast_weight(e, p);
@@ -70,13 +65,10 @@ tensor linear_backward(const engine& e, parameter& p, const tensor& dy, const te
     w_shape = matrix(in, out).transposed();
   }
   const matrices x_shape = x_columns.codes.empty() ? matrix(tokens, in).transposed() : matrix(in, tokens);
-  p.gradient = product(e, p.name + ".dw", {either(x_columns, x), x_shape, "x"},
-                       {either(dy_columns, dy), matrix(tokens, out), "dy", operand::gradient},
-                       {e.storage,
-                        {in, out},
-                        matrix(in, out),
-                        partial_over_dp(e.weight(p.tp_dimension)),
-                        carries::loss_scale});
+  p.gradient =
+      product(e, p.name + ".dw", {either(x_columns, x), x_shape, "x"},
+              {either(dy_columns, dy), matrix(tokens, out), "dy", operand::gradient},
+              {e.storage, {in, out}, matrix(in, out), e.gradient(p.tp_dimension), carries::loss_scale});
   return product(e, p.name + ".dx", {either(dy_rows, dy), matrix(tokens, out), "dy", operand::gradient},
                  {w, w_shape, "w", operand::weight},
                  {e.storage, {tokens, in}, matrix(tokens, in), place, carries::loss_scale});

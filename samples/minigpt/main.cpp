@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (!o.fault.empty() && !minigpt::is_fault(o.fault)) throw std::runtime_error("unknown fault " + o.fault);
-    world.split(o.tensor_parallel);
+    world.split(o.mesh);
     minigpt::train(o, world, stdout);
     return 0;
   } catch (const std::exception& error) {

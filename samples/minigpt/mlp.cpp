@@ -10,7 +10,8 @@ tensor mlp_forward(const engine& e, layer_parameters& w, const tensor& x, mlp_me
   NUMDIFF_SCOPE("mlp");
   const placement sharded = e.tokens_and(1);
   memory.x = x;
-  memory.normal = norm(e, "mlp.norm", x, w.norm2.value, w.norm2_beta.value);
+  memory.normal = from_residual(e, "mlp.norm.gather",
+                                norm(e, "mlp.norm", x, w.norm2.value, w.norm2_beta.value), carries::nothing);
   const tensor rows = quantised_rows(e, "mlp.x", memory.normal, carries::nothing);
   const tensor& in = either(rows, memory.normal);
   memory.gate = linear_forward(e, w.gate, in, sharded);
@@ -18,7 +19,7 @@ tensor mlp_forward(const engine& e, layer_parameters& w, const tensor& x, mlp_me
   memory.hidden = swiglu(e, "mlp.swiglu", memory.gate, memory.up);
   const tensor hidden_rows = quantised_rows(e, "mlp.hidden", memory.hidden, carries::nothing);
   tensor y = linear_forward(e, w.down, either(hidden_rows, memory.hidden), e.tokens_partial());
-  y = all_reduce(e, e.world.tp(), "mlp.down.reduce", std::move(y), carries::nothing);
+  y = to_residual(e, "mlp.down.reduce", std::move(y), carries::nothing);
   y = dropout(e, "mlp.dropout", "mlp", std::move(y), carries::nothing);
   return residual(e, "mlp.residual", x, y);
 }
@@ -27,14 +28,16 @@ tensor mlp_backward(const engine& e, layer_parameters& w, const tensor& dy, cons
   NUMDIFF_SCOPE("mlp");
   const placement sharded = e.tokens_and(1), partial = e.tokens_partial();
   const tensor hidden_columns = quantised_columns(e, "mlp.hidden_columns", memory.hidden, carries::nothing);
-  const tensor kept = dropout(e, "mlp.dropout.gradient", "mlp", dy, carries::loss_scale);
+  const tensor kept =
+      from_residual(e, "mlp.dy.gather", dropout(e, "mlp.dropout.gradient", "mlp", dy, carries::loss_scale),
+                    carries::loss_scale);
   const tensor dhidden = linear_backward(e, w.down, kept, memory.hidden, hidden_columns, sharded);
   const swiglu_gradients d = swiglu_gradient(e, "mlp.swiglu.gradient", dhidden, memory.gate, memory.up);
   const tensor columns = quantised_columns(e, "mlp.x_columns", memory.normal, carries::nothing);
   const tensor from_gate = linear_backward(e, w.gate, d.dgate, memory.normal, columns, partial);
   const tensor from_up = linear_backward(e, w.up, d.dup, memory.normal, columns, partial);
   tensor dnormal = add(e, "mlp.dx", {&from_gate, &from_up}, carries::loss_scale);
-  dnormal = all_reduce(e, e.world.tp(), "mlp.dx.reduce", std::move(dnormal), carries::loss_scale);
+  dnormal = to_residual(e, "mlp.dx.reduce", std::move(dnormal), carries::loss_scale);
   norm_gradients g =
       norm_gradient(e, "mlp.norm.gradient", dnormal, memory.x, w.norm2.value, w.norm2_beta.value);
   w.norm2.gradient = std::move(g.dgamma);

@@ -5,7 +5,8 @@
 
 namespace minigpt {
 
-// What a step trains on: ids, the next bytes, and positions, one row a token of this rank.
+// What a step trains on: ids and the next bytes for the rows of the residual stream, positions for those of
+// products.
 struct token_batch {
   tensor ids, targets, positions;
 };
@@ -24,7 +25,11 @@ class network {
   struct layer_memory {
     attention_memory attention;
     mlp_memory mlp;
+
+    void forget();  // everything but what the layer read
   };
+
+  tensor layer_forward(const engine& e, std::size_t l, const tensor& in);
 
   parameters weights_;
   token_batch batch_;

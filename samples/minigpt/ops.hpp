@@ -71,8 +71,9 @@ tensor cast(const engine& e, const std::string& name, const tensor& x, dtype typ
 // ops_loss.cpp
 tensor embedding(const engine& e, const tensor& ids, const tensor& table);
 tensor embedding_gradient(const engine& e, const tensor& ids, const tensor& dy, const shape& table);
-// Mean over the tokens of all ranks: a rank's value is its part of the sum.
+// Mean over the tokens of this rank.
 tensor cross_entropy(const engine& e, const tensor& logits, const tensor& targets);
+// Of the mean over the tokens of all ranks, times the loss scale.
 tensor cross_entropy_gradient(const engine& e, const tensor& logits, const tensor& targets);
 
 }  // namespace minigpt

@@ -10,12 +10,16 @@ tensor mask_of(const engine& e, const std::string& branch, const tensor& x) {
   std::uint64_t seed = e.config.seed;
   for (const char c : branch) seed = seed * 131 + static_cast<std::uint64_t>(c);
   seed = (seed * 1009 + static_cast<std::uint64_t>(e.step)) * 1009 + static_cast<std::uint64_t>(e.layer);
-  random_stream random(seed);
+  // The fault unrestored-rng: the second forward pass goes on where the first one stopped.
+  if (e.recomputing && e.faulty("unrestored-rng")) seed += 0x9e3779b9;
   const double rate = e.config.dropout;
-  const std::int64_t before = e.world.dp().at * x.count();
-  for (std::int64_t i = 0; i < before; ++i) random.bits();
-  std::vector<double> kept(static_cast<std::size_t>(x.count()));
-  for (double& v : kept) v = random.uniform() < rate ? 0 : 1 / (1 - rate);
+  std::vector<double> kept;
+  for (const numdiff::segment& rows : x.place.rows->pieces) {
+    random_stream random(seed);
+    random.skip(static_cast<std::uint64_t>(rows.global_begin * x.columns()));
+    for (std::int64_t i = 0; i < rows.length * x.columns(); ++i)
+      kept.push_back(random.uniform() < rate ? 0 : 1 / (1 - rate));
+  }
   tensor mask = like(x, e.storage);
   encode(kept, mask);
   return mask;

@@ -11,18 +11,13 @@ const std::int32_t* integers(const tensor& t) {
   return reinterpret_cast<const std::int32_t*>(t.codes.data());
 }
 
-placement partial_over_dp(placement p) {
-  if (p.dp.how != spread::whole) p.dp = {spread::partial, 0};
-  return p;
-}
-
 }  // namespace
 
 tensor embedding(const engine& e, const tensor& ids, const tensor& table) {
   NUMDIFF_OP(op, "embedding", embedding, numdiff::dtypes(table.type, table.type, table.type));
   NUMDIFF_INPUT(op, "ids", view_of(ids));
   NUMDIFF_WEIGHT(op, "table", view_of(table));
-  tensor y(table.type, {ids.count(), table.columns()}, e.tokens());
+  tensor y(table.type, {ids.count(), table.columns()}, e.residual());
   const std::size_t row = table.codes.size() / static_cast<std::size_t>(table.rows());
   for (std::int64_t t = 0; t < ids.count(); ++t)
     std::memcpy(y.codes.data() + static_cast<std::size_t>(t) * row,
@@ -35,7 +30,7 @@ tensor embedding_gradient(const engine& e, const tensor& ids, const tensor& dy, 
   NUMDIFF_OP(op, "embedding.gradient", embedding_gradient, numdiff::dtypes(dy.type, e.real, e.storage));
   NUMDIFF_INPUT(op, "ids", view_of(ids));
   NUMDIFF_INPUT(op, "dy", view_of(dy).carries_factors());
-  tensor dtable(e.storage, table, partial_over_dp(e.everywhere()));
+  tensor dtable(e.storage, table, e.gradient(-1));
   const std::int64_t d = table[1];
   with_real(e, [&]<class T>() {
     const std::vector<T> upstream = decode<T>(dy);
@@ -51,12 +46,12 @@ tensor embedding_gradient(const engine& e, const tensor& ids, const tensor& dy, 
 }
 
 tensor cross_entropy(const engine& e, const tensor& logits, const tensor& targets) {
-  const double count = double(e.config.batch * e.config.sequence);
+  const auto count = double(logits.rows());
   NUMDIFF_OP(op, "loss", cross_entropy, numdiff::dtypes(logits.type, e.real, e.real));
   NUMDIFF_INPUT(op, "logits", view_of(logits));
   NUMDIFF_INPUT(op, "targets", view_of(targets));
   NUMDIFF_SCALAR(op, "count", count);
-  tensor loss(e.real, {}, partial_over_dp(e.everywhere()));
+  tensor loss(e.real, {});  // a mean of its own rank, as many tokens as that has
   with_real(e, [&]<class T>() {
     const std::vector<T> x = decode<T>(logits);
     encode(std::vector<T>{kernels::cross_entropy(logits.rows(), logits.columns(), x.data(), integers(targets),

@@ -67,8 +67,7 @@ tensor norm(const engine& e, const std::string& name, const tensor& x, const ten
 norm_gradients norm_gradient(const engine& e, const std::string& name, const tensor& dy, const tensor& x,
                              const tensor& gamma, const tensor& beta) {
   norm_gradients g{like(x, e.storage), like(gamma, e.storage), {}};
-  // Each data-parallel rank has summed over its own tokens.
-  if (g.dgamma.place.dp.how != spread::whole) g.dgamma.place.dp.how = spread::partial;
+  g.dgamma.place = e.gradient(-1);  // over its own tokens
   const bool layer = !beta.codes.empty();
   if (layer) g.dbeta = g.dgamma;
   const std::int64_t rows = x.rows(), d = x.columns();

@@ -13,7 +13,7 @@ namespace minigpt {
 
 tensor unscale(const engine& e, const parameter& p) {
   const tensor& g = p.gradient;
-  if (e.config.numbers != precision::fp16)
+  if (e.loss_scale == 1)
     return g.type == e.master ? g : cast(e, p.name + ".gradient.cast", g, e.master, carries::nothing);
   tensor y = like(g, e.master);
   with_real(e, [&]<class T>() {
@@ -28,13 +28,13 @@ tensor unscale(const engine& e, const parameter& p) {
   return y;
 }
 
-tensor sum_of_squares(const engine& e, const std::string& name, const std::vector<const tensor*>& all,
-                      placement place) {
+tensor sum_of_squares(const engine& e, const std::string& name, const std::vector<squared>& all,
+                      const placement& place) {
   NUMDIFF_OP(op, name.c_str(), sum_of_squares, numdiff::dtypes(e.master, dtype::f64, e.master));
   double sum = 0;
-  for (const tensor* x : all) {
-    NUMDIFF_INPUT(op, "x", view_of(*x));
-    for (double v : decode<double>(*x)) sum += v * v;
+  for (const squared& one : all) {
+    NUMDIFF_INPUT(op, one.name.c_str(), view_of(one.values));
+    for (double v : decode<double>(one.values)) sum += v * v;
   }
   tensor y(e.master, {}, place);
   encode(std::vector<double>{sum}, y);
@@ -71,8 +71,9 @@ void adamw(const engine& e, parameter& p, const tensor& gradient) {
   constexpr double beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
   const double decay = p.decays ? e.config.weight_decay : 0;
   const std::int64_t t = e.update + 1;
+  tensor& updated = e.config.zero ? p.owned : p.value;
   NUMDIFF_OP(op, (p.name + ".adamw").c_str(), adamw, numdiff::dtypes(e.master, e.real, e.master));
-  NUMDIFF_WEIGHT(op, "p", view_of(p.value));
+  NUMDIFF_WEIGHT(op, "p", view_of(updated));
   NUMDIFF_INPUT(op, "g", view_of(gradient));
   NUMDIFF_STATE(op, "m", view_of(p.m));
   NUMDIFF_STATE(op, "v", view_of(p.v));
@@ -83,19 +84,19 @@ void adamw(const engine& e, parameter& p, const tensor& gradient) {
   NUMDIFF_SCALAR(op, "weight_decay", decay);
   NUMDIFF_SCALAR(op, "update", t);
   with_real(e, [&]<class T>() {
-    std::vector<T> value = decode<T>(p.value), m = decode<T>(p.m), v = decode<T>(p.v);
+    std::vector<T> value = decode<T>(updated), m = decode<T>(p.m), v = decode<T>(p.v);
     const std::vector<T> g = decode<T>(gradient);
-    kernels::adamw(p.value.count(), value.data(), g.data(), m.data(), v.data(), e.config.learning_rate, beta1,
+    kernels::adamw(updated.count(), value.data(), g.data(), m.data(), v.data(), e.config.learning_rate, beta1,
                    beta2, eps, decay, t);
     // The fault bf16-weights: no master copy, the new weight is kept in bf16 only.
     if (p.name == "attn.q" && e.fault.here("bf16-weights", e.step, p.layer))
       for (T& x : value)
         x = static_cast<T>(numdiff::decode_as<dtype::bf16>(numdiff::encode_as<dtype::bf16>(x)));
-    encode(value, p.value);
+    encode(value, updated);
     encode(m, p.m);
     encode(v, p.v);
   });
-  NUMDIFF_OUTPUT(op, "p", view_of(p.value));
+  NUMDIFF_OUTPUT(op, "p", view_of(updated));
   NUMDIFF_STATE(op, "m.new", view_of(p.m));
   NUMDIFF_STATE(op, "v.new", view_of(p.v));
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "collectives.hpp"
+#include "flat_shards.hpp"
 #include "ops_optimizer.hpp"
 #include "views.hpp"
 
@@ -14,15 +15,24 @@ constexpr std::int64_t growth_interval = 200;  // applied steps before the loss 
 // Over shards and over what all tensor-parallel ranks hold apart, so that each element counts once.
 tensor gradient_norm(const engine& e, const std::vector<parameter*>& list,
                      const std::vector<tensor>& gradients) {
-  std::vector<const tensor*> sharded, whole;
+  std::vector<squared> sharded, whole;
   for (std::size_t i = 0; i < list.size(); ++i)
-    (list[i]->tp_dimension >= 0 ? sharded : whole).push_back(&gradients[i]);
-  placement partial = e.everywhere();
-  if (partial.tp.how != spread::whole) partial.tp = {spread::partial, 0};
-  tensor squares = sum_of_squares(e, "norm.squares_sharded", sharded, partial);
-  squares = all_reduce(e, e.world.tp(), "norm.reduce", std::move(squares), carries::nothing);
-  const tensor rest = sum_of_squares(e, "norm.squares_whole", whole, e.everywhere());
+    (list[i]->tp_dimension >= 0 ? sharded : whole)
+        .push_back({list[i]->scope + "." + list[i]->name, gradients[i]});
+  tensor squares = sum_of_squares(e, "norm.squares_sharded", sharded, e.squares(true));
+  squares = all_reduce(e, e.config.zero ? e.world.over({axis::dp, axis::cp, axis::tp}) : e.world.tp(),
+                       "norm.reduce", std::move(squares), carries::nothing);
+  tensor rest = sum_of_squares(e, "norm.squares_whole", whole, e.squares(false));
+  if (e.config.zero)
+    rest = all_reduce(e, e.world.data(), "norm.reduce_whole", std::move(rest), carries::nothing);
   return square_root(e, "norm", add(e, "norm.squares", {&squares, &rest}, carries::nothing));
+}
+
+// The faults of a norm whose gradient is summed over row shards.
+reduce_fault row_fault(const engine& e, const parameter& p) {
+  if (p.name != "attn.norm") return reduce_fault::none;
+  if (e.faulty("unreduced-norm-gradient")) return reduce_fault::missing;
+  return e.faulty("averaged-norm-gradient") ? reduce_fault::average : reduce_fault::none;
 }
 
 void grow_loss_scale(engine& e) {
@@ -36,20 +46,40 @@ void grow_loss_scale(engine& e) {
 }  // namespace
 
 void reduce_gradients(engine& e, parameters& weights) {
-  if (e.world.dp().size() == 1) return;
   NUMDIFF_PHASE(communication);
-  for (parameter* p : weights.all()) {
+  const std::vector<parameter*> list = weights.all();
+  const flat_shards shards(e, list);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    parameter* const p = list[i];
     NUMDIFF_SCOPE(p->scope.c_str());
     e.layer = p->layer;
+    if (p->tp_dimension < 0 && e.config.sequence_parallel)  // summed over this rank's rows only
+      p->gradient = all_reduce(e, e.world.tp(), p->name + ".gradient.reduce_rows", std::move(p->gradient),
+                               carries::loss_scale, row_fault(e, *p));
     const bool site = p->name == "attn.q" && e.world.tp().size() == 1;
-    p->gradient = all_reduce(e, e.world.dp(), p->name + ".gradient.reduce", std::move(p->gradient),
-                             carries::loss_scale, site ? reduce_fault_here(e) : reduce_fault::none);
+    const std::string name = p->name + ".gradient.reduce";
+    p->gradient = e.config.zero
+                      ? shards.reduce_scatter(e, i, name, p->gradient)
+                      : all_reduce(e, e.world.data(), name, std::move(p->gradient), carries::loss_scale,
+                                   site ? reduce_fault_here(e) : reduce_fault::none);
+  }
+}
+
+void shard_states(const engine& e, parameters& weights) {
+  if (!e.config.zero) return;
+  const std::vector<parameter*> list = weights.all();
+  const flat_shards shards(e, list);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    parameter& p = *list[i];
+    p.owned = shards.cut(e, i, p.value);
+    p.m = p.v = shards.cut(e, i, p.m);
   }
 }
 
 step_result optimize(engine& e, parameters& weights) {
   NUMDIFF_PHASE(optimizer);
   const std::vector<parameter*> list = weights.all();
+  const flat_shards shards(e, list);
   std::vector<tensor> gradients;
   for (const parameter* p : list) {
     NUMDIFF_SCOPE(p->scope.c_str());
@@ -70,7 +100,9 @@ step_result optimize(engine& e, parameters& weights) {
   }
   for (std::size_t i = 0; i < list.size(); ++i) {
     NUMDIFF_SCOPE(list[i]->scope.c_str());
-    adamw(e, *list[i], clip_by_norm(e, list[i]->name + ".clip", gradients[i], norm));
+    parameter& p = *list[i];
+    adamw(e, p, clip_by_norm(e, p.name + ".clip", gradients[i], norm));
+    if (e.config.zero) p.value = shards.all_gather(e, i, p.name + ".gather", p.owned);
   }
   ++e.update;
   grow_loss_scale(e);

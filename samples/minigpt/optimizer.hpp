@@ -10,7 +10,9 @@ struct step_result {
   bool applied;  // false: a gradient was not finite, nothing was updated
 };
 
-// Gradients of data-parallel ranks are added up.
+// With a sharded optimizer, before the first step: keeps this rank's pieces of the states and master weights.
+void shard_states(const engine& e, parameters& weights);
+// Gradients of data-parallel ranks are added up; of a sharded optimizer the pieces that it needs.
 void reduce_gradients(engine& e, parameters& weights);
 // `e.update` counts up when the step is applied; fp16 changes the loss scale.
 step_result optimize(engine& e, parameters& weights);

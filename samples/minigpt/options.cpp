@@ -73,7 +73,8 @@ options parse(int argc, char** argv) {
   app.add_option("--learning-rate", o.learning_rate, "AdamW's step size");
   app.add_option("--weight-decay", o.weight_decay, "AdamW's weight decay");
   app.add_option("--max-norm", o.max_norm, "Largest gradient norm");
-  app.add_option("--loss-scale", o.loss_scale, "First loss scale of fp16; by default too high on purpose");
+  app.add_option("--loss-scale", o.loss_scale,
+                 "First loss scale; by default 1, and for fp16 too high on purpose");
   app.add_option("--data", o.data, "Text files; by default the repository's LICENSE and docs");
   app.add_option("--loss-log", o.loss_log, "Write step,loss as CSV");
   app.add_option("--precision", o.numbers, "fp64, fp32, bf16, fp16 or fp8")
@@ -85,7 +86,10 @@ options parse(int argc, char** argv) {
       app.add_option("--accumulator", o.accumulate, "Of products: fp64, fp32, bf16, fp16 or truncating")
           ->transform(one_of({accumulator::fp64, accumulator::fp32, accumulator::bf16, accumulator::fp16,
                               accumulator::truncating}));
-  app.add_option("--tp", o.tensor_parallel, "Tensor-parallel ranks; the rest is data-parallel");
+  app.add_option("--tp", o.mesh.tensor, "Tensor-parallel ranks; what is left is data-parallel");
+  app.add_flag("--sp", o.sequence_parallel, "Norms, dropout and residuals on row shards over tp");
+  app.add_flag("--zero", o.zero, "Optimizer sharded over data-parallel ranks");
+  app.add_flag("--recompute", o.recompute, "Run each layer again in the backward pass");
   auto* wire =
       app.add_option("--wire", o.wire, "Format on the wire: fp64, fp32, bf16 or fp16")
           ->transform(one_of({wire_format::fp64, wire_format::fp32, wire_format::bf16, wire_format::fp16}));
@@ -94,7 +98,8 @@ options parse(int argc, char** argv) {
   app.add_option("--fault", o.fault, "Plant a fault (see --list-faults)");
   app.add_option("--fault-layer", o.fault_layer, "Layer of the fault");
   app.add_option("--fault-step", o.fault_step, "First step of the fault");
-  app.add_flag("--list-faults", o.list_faults, "List the faults: name, options it needs, op, cause, text");
+  app.add_flag("--list-faults", o.list_faults,
+               "List the faults: name, ranks and options it needs, op, cause, rank, text");
   app.add_option("--run", o.run, "Capture into this run file");
   app.add_option("--level", o.level, "stats, sketch or tensors");
   app.add_option("--select", o.select, "Capture only matching scopes and ops");

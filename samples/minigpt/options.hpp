@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "ranks.hpp"
+
 namespace minigpt {
 
 enum class precision { fp64, fp32, bf16, fp16, fp8 };
@@ -26,7 +28,7 @@ struct options {
   std::int64_t steps = 10;
   std::uint64_t seed = 1;
   double learning_rate = 3e-3, weight_decay = 0.01, max_norm = 1;
-  double loss_scale = 0;  // first loss scale of fp16, 0: high enough to overflow
+  double loss_scale = 0;  // the first one; 0: 1, and for fp16 high enough to overflow
   std::vector<std::string> data;
   std::string loss_log;
 
@@ -36,7 +38,10 @@ struct options {
   accumulator accumulate = accumulator::fp32;
 
   // ranks
-  std::int64_t tensor_parallel = 1;
+  mesh_sizes mesh;
+  bool sequence_parallel = false;  // norms, dropout and residuals on shards of the rows over tp
+  bool zero = false;               // optimizer states and master weights sharded over the data-parallel ranks
+  bool recompute = false;          // the backward pass runs each layer's forward pass again
   wire_format wire = wire_format::fp32;
   hop_order order = hop_order::ring;
 

@@ -12,7 +12,8 @@ struct parameter {
   std::int64_t layer = -1;  // -1 outside any
   int tp_dimension = -1;    // along which tensor-parallel ranks hold shards, -1: all hold it whole
   bool decays = true;
-  tensor value, m, v;  // master format
+  tensor value, m, v;  // master format; with a sharded optimizer m and v are this rank's pieces,
+  tensor owned;        // and this is that of the value
   tensor compute;      // what products read in this step; empty where that is the master copy
   tensor gradient;     // set by the backward pass
 

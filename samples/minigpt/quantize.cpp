@@ -38,8 +38,9 @@ numdiff::recipe recipe_of(const engine& e, const quantize_request& r, dtype type
 
 tensor transpose(const tensor& x) {
   tensor t(x.type, {x.columns(), x.rows()}, x.place);
-  for (spread* s : {&t.place.dp, &t.place.tp})
-    if (s->how == spread::sharded) s->dimension = 1 - s->dimension;
+  for (spread& s : t.place.on)
+    if (s.how == spread::sharded) s.dimension = 1 - s.dimension;
+  t.place.rows_dimension = 1 - x.place.rows_dimension;
   const std::size_t size = numdiff::bytes_of(x.type);
   for (std::int64_t i = 0; i < x.rows(); ++i)
     for (std::int64_t j = 0; j < x.columns(); ++j)

@@ -11,11 +11,13 @@ class random_stream {
   explicit random_stream(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t bits() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
+    std::uint64_t z = state_ += step;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
+  // As if that many numbers had been drawn.
+  void skip(std::uint64_t numbers) { state_ += numbers * step; }
   // In [0, 1).
   double uniform() { return double(bits() >> 11) * 0x1p-53; }
   double normal() {
@@ -24,6 +26,7 @@ class random_stream {
   }
 
  private:
+  static constexpr std::uint64_t step = 0x9e3779b97f4a7c15;
   std::uint64_t state_;
 };
 

@@ -37,8 +37,8 @@ numdiff::level level_of(const std::string& name) {
 
 void describe(const numdiff::session& s, const engine& e) {
   const options& o = e.config;
-  s.mesh("dp", e.world.dp().size(), e.world.dp().at);
-  s.mesh("tp", e.world.tp().size(), e.world.tp().at);
+  for (int i = 0; i < axes; ++i)
+    s.mesh(axis_names[i], e.world.size(static_cast<axis>(i)), e.world.at(static_cast<axis>(i)));
   s.manifest("program", "minigpt", numdiff::manifest_class::record);
   s.manifest("minigpt.precision", name_of(o.numbers));
   if (o.numbers == precision::fp8) s.manifest("minigpt.fp8", name_of(o.fp8));

@@ -43,7 +43,7 @@ void apply(const block_scales& s, std::int64_t rows, std::int64_t columns, T* va
 
 }  // namespace
 
-tensor::tensor(dtype t, shape s, placement p) : type(t), extents(std::move(s)), place(p) {
+tensor::tensor(dtype t, shape s, placement p) : type(t), extents(std::move(s)), place(std::move(p)) {
   codes.resize(static_cast<std::size_t>(count()) * bytes_of(type));
 }
 

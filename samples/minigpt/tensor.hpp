@@ -5,25 +5,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "layout.hpp"
 #include "numdiff/dtype.hpp"
 #include "numdiff/terms.hpp"
 
 namespace minigpt {
 
 using numdiff::dtype;
-using shape = std::vector<std::int64_t>;
-
-// How a tensor lies on one axis of the mesh.
-struct spread {
-  enum kind { whole, replicated, sharded, partial };  // whole: the axis has one rank
-  kind how = whole;
-  int dimension = 0;  // of a sharded tensor
-};
-
-struct placement {
-  spread dp, tp;
-};
-
 // Decode scales of a quantised matrix: value = code * scale of its block of rows x columns elements.
 struct block_scales {
   numdiff::granularity how = numdiff::granularity::none;  // tensor, block or mx

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "data.hpp"
+#include "faulty_rank.hpp"
 #include "network.hpp"
 #include "optimizer.hpp"
 #include "recording.hpp"
@@ -14,8 +15,8 @@ namespace {
 // On purpose too high for the first steps of a healthy fp16 run: gradients overflow, and the steps are
 // skipped.
 double first_loss_scale(const options& o) {
-  if (o.numbers != precision::fp16) return 1;
-  return o.loss_scale > 0 ? o.loss_scale : 4096.0 * double(o.batch * o.sequence);
+  if (o.loss_scale > 0) return o.loss_scale;
+  return o.numbers == precision::fp16 ? 4096.0 * double(o.batch * o.sequence) : 1;
 }
 
 void write_log(const options& o, const training& done) {
@@ -40,6 +41,7 @@ training train(const options& o, const ranks& world, std::FILE* out) {
   e.loss_scale = first_loss_scale(o);
   const text_data data(o);
   network net(e);
+  shard_states(e, net.weights());
   recording record(e);
   const bool speaks = world.rank() == 0;
   training done;
@@ -47,6 +49,7 @@ training train(const options& o, const ranks& world, std::FILE* out) {
     NUMDIFF_STEP(e.step);
     NUMDIFF_MICRO_BATCH(0);
     record.set_update(e.update);
+    plant_in_rank(e, net.weights());
     const double loss_scale = e.loss_scale;
     done.losses.push_back(net.forward(e, data.batch(e)));
     {

@@ -3,20 +3,32 @@
 namespace minigpt {
 namespace {
 
-// Sharded dimensions of the sample's views are those of its tensors, or swapped in a transposed matrix.
-numdiff::view placed(numdiff::view v, const placement& p, bool swapped) {
-  const auto on_axis = [&](const char* axis, const spread& s) {
+// What the dimensions of a view are: those of the tensor, swapped in a transposed matrix, or sequences,
+// heads, positions and columns.
+enum class form { stored, swapped, stacked };
+
+numdiff::view placed_rows(numdiff::view v, const token_rows& r, int dimension, form f) {
+  if (f != form::stacked)
+    return v.ranges(f == form::swapped ? 1 - dimension : dimension, r.pieces.data(), r.pieces.size(),
+                    r.all());
+  return v.box(0, r.first_sequence, r.all_sequences);
+}
+
+numdiff::view placed(numdiff::view v, const placement& p, form f) {
+  for (int i = 0; i < axes; ++i) {
+    const spread& s = p.on[static_cast<std::size_t>(i)];
+    const char* name = axis_names[i];
     switch (s.how) {
-      case spread::whole: return v;
-      case spread::replicated: return v.replicated(axis);
-      case spread::partial: return v.partial(axis, numdiff::reduction::sum);
-      case spread::sharded: return v.shard(axis, swapped ? 1 - s.dimension : s.dimension);
+      case spread::whole: break;
+      case spread::replicated: v = v.replicated(name); break;
+      case spread::partial: v = v.partial(name, numdiff::reduction::sum); break;
+      case spread::sharded: v = v.shard(name, f == form::swapped ? 1 - s.dimension : s.dimension); break;
     }
-    return v;
-  };
-  v = on_axis("dp", p.dp);
-  v = on_axis("tp", p.tp);
-  return v;
+  }
+  if (p.flat)
+    return v.flat(p.flat->segments.data(), p.flat->segments.size(),
+                  numdiff::extents(p.flat->whole.data(), static_cast<int>(p.flat->whole.size())));
+  return p.rows && p.rows->count < p.rows->all() ? placed_rows(v, *p.rows, p.rows_dimension, f) : v;
 }
 
 numdiff::view scaled(const numdiff::view& v, const tensor& t) {
@@ -45,17 +57,17 @@ numdiff::view view_of(const tensor& t) {
 }
 
 numdiff::view view_as(const tensor& t, const shape& extents) {
-  return placed(scaled(dense(t, extents), t), t.place, false);
+  return placed(scaled(dense(t, extents), t), t.place, extents.size() == 4 ? form::stacked : form::stored);
 }
 
 numdiff::view view_of(const tensor& t, const matrices& m) {
   if (m.stacked())
     return placed(dense(t, {m.outer, m.inner, m.rows, m.columns})
                       .strides({m.outer_stride, m.inner_stride, m.row_stride, m.column_stride}),
-                  t.place, false);
+                  t.place, form::stacked);
   const bool swapped = m.column_stride != 1;
   return placed(scaled(dense(t, {m.rows, m.columns}).strides({m.row_stride, m.column_stride}), t), t.place,
-                swapped);
+                swapped ? form::swapped : form::stored);
 }
 
 }  // namespace minigpt

@@ -41,8 +41,13 @@ const rule* best_rule::offer(const logical_capture& c, const evidence& e, const 
   best_ = fired;
   found_.where = run_.index.place_of(c);
   name_ranks(e, local);
-  if (e.unequal_replica >= 0) found_.where.ranks = {e.unequal_replica};
-  if (e.gap != gap::none) found_.where.ranks = {run_.flow.of(position(run_, &c)).world_rank};
+  // Where a replay accuses ranks, the replicas differ because of them.
+  if (e.unequal_replica >= 0 && (local == nullptr || local->ranks.empty()))
+    found_.where.ranks = {e.unequal_replica};
+  if (e.gap != gap::none) {
+    found_.where.ranks = run_.flow.of(position(run_, &c)).ranks;
+    found_.where.all_ranks = c.members.size() > 1 && found_.where.ranks.size() == c.members.size();
+  }
   if (run_.index.run().world_size == 1) {
     found_.where.ranks.clear();
     found_.where.all_ranks = false;

@@ -195,10 +195,11 @@ void chain::link_rank(std::uint32_t rank) {
     }
     read.try_emplace(key, capture);
     read_flow& flow = flows_[static_cast<std::size_t>(capture)];
-    if (flow.from.from < 0 || found.origin < flow.from.origin) {
+    if (flow.ranks.empty() || found.origin < flow.from.origin) {
       flow.from = found;
-      flow.world_rank = data.rank;
+      flow.ranks.clear();
     }
+    if (found.origin == flow.from.origin) flow.ranks.push_back(data.rank);
   }
 }
 
@@ -263,7 +264,7 @@ void chain::find_gaps() {
     if (flow.from.origin == origin::none) {
       bool other_part = false;  // what the other rank wrote is another part of the whole
       for (const member& m : c.members) {
-        if (run_.run().ranks[m.rank].rank != flow.world_rank) continue;
+        if (run_.run().ranks[m.rank].rank != flow.ranks.front()) continue;
         const member* from = holder(run_.capture_row_of(m), m.rank);
         flow.foreign = from != nullptr;
         // Constants are alike everywhere.

@@ -33,9 +33,9 @@ struct read_flow {
   link from;                                // weakest over ranks
   analysis::gap gap = analysis::gap::none;  // by this run's own habits
   bool first = false;                       // no earlier step of this run read here
-  std::int32_t expected = -1;    // what wrote its like at another step or layer, index into captures()
-  std::int32_t world_rank = -1;  // the rank with the weakest origin
-  bool foreign = false;          // an earlier op of another rank wrote these numbers
+  std::int32_t expected = -1;       // what wrote its like at another step or layer, index into captures()
+  std::vector<std::int32_t> ranks;  // world ranks with the weakest origin
+  bool foreign = false;             // an earlier op of another rank wrote these numbers
 };
 
 class chain {

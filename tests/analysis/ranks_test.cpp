@@ -250,3 +250,56 @@ TEST_CASE("a rank that holds the shard of another is a shard mismatch, not anoth
   CHECK(c.first_divergence->where.tensor == "w");
   CHECK(c.first_divergence->cause == "shard-mismatch");
 }
+
+namespace {
+
+// Three steps on two ranks: an op writes its rank's half of a weight, which the next step reads. `read` may
+// change what a rank reads in the last step.
+template <class F>
+analysis::comparison reads_of_last_step(const F& read) {
+  run_builder a, b(2);
+  for (int step = 0; step < 3; ++step) {
+    const std::vector<double> w = numbers(rows * columns, 20U + static_cast<unsigned>(step));
+    const std::vector<double> next = numbers(rows * columns, 21U + static_cast<unsigned>(step));
+    a->op(step, "s", "use", "mystery");
+    a->weight("w", whole(w, dtype::f32, {rows, columns}));
+    a->op(step, "s", "update", "mystery");
+    a->output("w", whole(next, dtype::f32, {rows, columns}));
+    for (int r = 0; r < 2; ++r) {
+      const auto half = [&](const std::vector<double>& all, int which) {
+        held h = part(all, 4 * which, 4 * which + 4, 0, columns, "");
+        h.begin = {4 * r, 0};
+        h.mesh = "[" + axis("tp", 2, r, "sharded", 0) + "]";
+        return h;
+      };
+      rank_builder& rank = b[static_cast<std::size_t>(r)];
+      rank.op(step, "s", "use", "mystery");
+      rank.weight("w", step == 2 ? read(half, w, r) : half(w, r));
+      rank.op(step, "s", "update", "mystery");
+      rank.output("w", half(next, r));
+    }
+  }
+  return compare(a.run(), b.run());
+}
+
+}  // namespace
+
+TEST_CASE("a weight that nobody wrote is seen on any rank, the first one too") {
+  for (const int wrong : {0, 1}) {
+    const auto c = reads_of_last_step([wrong](const auto& half, std::vector<double> w, int r) {
+      if (r == wrong) w = numbers(rows * columns, 99);
+      return half(w, r);
+    });
+    REQUIRE(c.first_divergence);
+    CHECK(c.first_divergence->where.op == "use");
+    CHECK(c.first_divergence->where.ranks == std::vector<std::int32_t>{wrong});
+  }
+}
+
+TEST_CASE("ranks that read each other's weights are all named") {
+  const auto c = reads_of_last_step(
+      [](const auto& half, const std::vector<double>& w, int r) { return half(w, 1 - r); });
+  REQUIRE(c.first_divergence);
+  CHECK(c.first_divergence->cause == "shard-mismatch");
+  CHECK(c.first_divergence->where.ranks == std::vector<std::int32_t>{0, 1});
+}

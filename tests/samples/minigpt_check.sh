@@ -18,8 +18,9 @@ for precision in fp64 fp32 bf16 fp16 "fp8 --fp8 tensor" "fp8 --fp8 delayed" "fp8
   esac
 done
 tab=$(printf '\t')
-"$bin/minigpt" --list-faults | tail -n +2 | while IFS="$tab" read -r name options op cause _; do
-  case $options in -) options="" ;; ranks | --tp) continue ;; esac
+"$bin/minigpt" --list-faults | tail -n +2 | while IFS="$tab" read -r name ranks options op cause _; do
+  [ "$ranks" = 1 ] || continue
+  [ "$options" != - ] || options=""
   last=$(judged --steps 3 $options --fault "$name" --fault-layer 1 --fault-step 2)
   case $last in
     "numdiff: fault: first at "*" / ${op##*/} :"*"(step 2,"*": $cause"*) ;;

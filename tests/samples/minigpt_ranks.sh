@@ -1,5 +1,5 @@
 #!/bin/sh
-# Data- and tensor-parallel runs train like one rank, up to rounding.
+# Runs of every layout of ranks train like one rank, up to rounding.
 set -eu
 bin=$1
 command -v mpirun > /dev/null || exit 77
@@ -8,7 +8,8 @@ trap 'rm -rf "$directory"' EXIT
 run() { mpirun --allow-run-as-root --oversubscribe -n "$@"; }
 
 "$bin/minigpt" --steps 6 --loss-log "$directory/one.csv" > /dev/null
-for layout in "2" "2:--tp 2" "4:--tp 2 --order tree" "4:--order tree" "2:--tp 2 --wire bf16 --precision bf16"; do
+for layout in "2" "2:--tp 2" "4:--tp 2 --order tree" "4:--order tree" "2:--tp 2 --wire bf16 --precision bf16" \
+  "3" "2:--tp 2 --sp --recompute" "4:--tp 2 --sp"; do
   ranks=${layout%%:*}
   arguments=${layout#"$ranks"}
   arguments=${arguments#:}

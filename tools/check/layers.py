@@ -13,7 +13,7 @@ LAYERS = [
     ("values", 0, r"include/numdiff/(config|version|dtype|terms|format|decode|encode|storage|rounding|ulp|classify|"
                   r"dispatch|convert|hadamard|recipe|quantize|scale_rules|truncating|accumulate)\.hpp"),
     ("values", 0, r"include/numdiff/detail/(bits|f32|group_scale)\.hpp"),
-    ("model", 1, r"include/numdiff/(abi\.h|(extents|view|scaling|placement|collective|view_traits|eigen|dtypes)\.hpp)"),
+    ("model", 1, r"include/numdiff/(abi\.h|(extents|view|scaling|placement|ranges|collective|view_traits|eigen|dtypes)\.hpp)"),
     ("model", 1, r"include/numdiff/detail/(rows|message|digest|sketch|pieces)\.hpp"),
     ("model", 1, r"src/model/"),
     ("capture", 2, r"include/numdiff/"),

@@ -154,8 +154,8 @@ TEST_CASE("the parts of a dimension cover it once, and a flat range meets its te
     for (const std::int64_t parts : {1, 3, 4}) {
       std::vector<int> by_even(static_cast<std::size_t>(size)), by_zigzag(by_even);
       for (std::int64_t at = 0; at < parts; ++at) {
-        for (const auto& [r, seen] : {std::pair(even(size, parts, at), &by_even),
-                                      std::pair(zigzag(size, parts, at), &by_zigzag)}) {
+        for (const auto& [r, seen] :
+             {std::pair(even(size, parts, at), &by_even), std::pair(zigzag(size, parts, at), &by_zigzag)}) {
           for (std::uint32_t i = 0; i < r.count; ++i)
             for (std::int64_t k = 0; k < r.list[i].length; ++k)
               ++(*seen)[static_cast<std::size_t>(r.list[i].global_begin + k)];
@@ -168,4 +168,19 @@ TEST_CASE("the parts of a dimension cover it once, and a flat range meets its te
   const segment middle = overlap(10, 20, 15, 25), behind = overlap(10, 20, 30, 40);
   CHECK((middle.global_begin == 5 && middle.length == 10));
   CHECK(behind.length == 0);
+}
+
+TEST_CASE("a flat stretch of a shard is stretches of the whole") {
+  std::vector<std::vector<std::int64_t>> found;
+  const auto note = [&](const segment& s) { found.push_back({s.global_begin, s.local_begin, s.length}); };
+  // Columns 4 to 7 of [3, 8]: elements 3 to 9 of 12.
+  each_piece({3, 4}, {0, 4}, {3, 8}, {3, 0, 7}, note);
+  CHECK(found == std::vector<std::vector<std::int64_t>>{{7, 0, 1}, {12, 1, 4}, {20, 5, 2}});
+  found.clear();
+  // Rows lie behind each other.
+  each_piece({2, 8}, {1, 0}, {3, 8}, {3, 0, 10}, note);
+  CHECK(found == std::vector<std::vector<std::int64_t>>{{11, 0, 10}});
+  found.clear();
+  each_piece({2, 8}, {1, 0}, {3, 8}, {0, 0, 0}, note);
+  CHECK(found == std::vector<std::vector<std::int64_t>>{{0, 0, 0}});
 }
