@@ -52,6 +52,8 @@ const fault_entry fault_table[] = {
      "recompute-mismatch", "", "the second forward pass of a layer draws other dropout masks"},
     {"flushing-rank", 2, "--loss-scale 1e-33", "decoder.final/loss.gradient", "op-underflow", "1",
      "the last rank flushes subnormal numbers to zero"},
+    {"stale-gather", 2, "--zero", "decoder.layer.{L}.attn/attn.q.gather", "replica-divergence", "1",
+     "the last rank does not take the new weight that the owners of its pieces computed"},
     {nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

@@ -110,12 +110,14 @@ tensor flat_shards::all_gather(const engine& e, std::size_t which, const std::st
   std::vector<std::size_t> sizes;
   for (std::int32_t member = 0; member < g.size(); ++member)
     sizes.push_back(bytes_of(y, piece(which, member)).size());
-  std::vector<message> in = exchange_all(e.world, g, std::vector<message>(sizes.size(), mine.codes), sizes);
-  // The fault swapped-pieces: the first two pieces of equal size change places.
-  if (list_[which]->name == "attn.q" && e.fault.here("swapped-pieces", e.step, list_[which]->layer))
-    std::swap(in.front(), in.back());
-  y.codes.clear();
-  for (const message& one : in) y.codes.insert(y.codes.end(), one.begin(), one.end());
+  const std::vector<message> in =
+      exchange_all(e.world, g, std::vector<message>(sizes.size(), mine.codes), sizes);
+  // The fault stale-gather: the last rank goes on with the value that it had.
+  const parameter& p = *list_[which];
+  if (p.name != "attn.q" || g.at != g.size() - 1 || !e.fault.here("stale-gather", e.step, p.layer)) {
+    y.codes.clear();
+    for (const message& one : in) y.codes.insert(y.codes.end(), one.begin(), one.end());
+  }
   NUMDIFF_OUTPUT(op, "y", view_of(y));
   return y;
 }

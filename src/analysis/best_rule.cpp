@@ -42,8 +42,10 @@ const rule* best_rule::offer(const logical_capture& c, const evidence& e, const 
   found_.where = run_.index.place_of(c);
   name_ranks(e, local);
   // Where a replay accuses ranks, the replicas differ because of them.
-  if (e.unequal_replica >= 0 && (local == nullptr || local->ranks.empty()))
+  if (e.unequal_replica >= 0 && (local == nullptr || local->ranks.empty())) {
     found_.where.ranks = {e.unequal_replica};
+    found_.where.all_ranks = false;
+  }
   if (e.gap != gap::none) {
     found_.where.ranks = run_.flow.of(position(run_, &c)).ranks;
     found_.where.all_ranks = c.members.size() > 1 && found_.where.ranks.size() == c.members.size();

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
 
 #include "analysis/align.hpp"
 #include "analysis/expect/decode.hpp"
+#include "analysis/index_map.hpp"
+#include "analysis/placement.hpp"
 
 namespace numdiff::analysis {
 
@@ -14,6 +17,37 @@ namespace {
 
 int badness(const judgement& j) {
   return j.v == verdict::beyond ? 3 : j.v == verdict::undecided ? 2 : j.cause_hint.empty() ? 0 : 1;
+}
+
+// Whose results are other elements than its inputs.
+bool moves_numbers(std::string_view kind) {
+  return is_collective(kind) && kind != "all_reduce" && kind != "reduce" && kind != "broadcast";
+}
+
+// The place of every element in the whole tensor; nothing where the capture does not tell.
+void tell_places(const run_index& run, const logical_capture& capture, const member& in, operand& x) {
+  placement_cache placements;
+  for (const member& m : capture.members) {
+    if (m.rank != in.rank) continue;
+    const placement& where = placements.of(run.rank_of(m).strings[x.row->placement]);
+    if (!where.told || is_complex(x.value.type)) return;
+    const std::optional<index_map> map = map_of(run, m, where);
+    if (!map) return;
+    x.whole = where.elements();
+    x.places.assign(x.value.values.size(), -1);
+    map->visit(0, x.whole, [&](const stretch& s) {
+      for (std::int64_t i = 0; i < s.length; ++i)
+        x.places[static_cast<std::size_t>(s.local + i)] = s.global + i;
+    });
+    return;
+  }
+}
+
+void tell_places(const run_index& run, const member& in, stored_op& one) {
+  for (std::size_t i = 0; i < one.op.reads.size(); ++i)
+    tell_places(run, run.captures()[static_cast<std::size_t>(one.reads[i])], in, one.op.reads[i]);
+  for (std::size_t i = 0; i < one.op.writes.size(); ++i)
+    tell_places(run, run.captures()[static_cast<std::size_t>(one.writes[i])], in, one.op.writes[i]);
 }
 
 local_result judge_collective(const run_index& run, const logical_op& op) {
@@ -44,6 +78,8 @@ local_result judge_collective(const run_index& run, const logical_op& op) {
         return result;
       }
     }
+    if (moves_numbers(run.kind_of(op)))
+      for (stored_op& one : instances) tell_places(run, by_world_rank.at(one.world_rank), one);
     std::vector<op_instance> group;
     group.reserve(instances.size());
     for (stored_op& one : instances) group.push_back(std::move(one.op));
@@ -55,9 +91,7 @@ local_result judge_collective(const run_index& run, const logical_op& op) {
       result.why_not = answer.why_not;
       return result;
     }
-    for (std::size_t i = 0; i < answer.outputs.size() && i < instances.size(); ++i) {
-      take_judgement(result, instances[i], answer.outputs[i]);
-    }
+    for (const judgement& j : answer.outputs) take_judgement(result, instances[j.rank], j);
   }
   result.done = true;
   return result;

@@ -15,6 +15,8 @@ LAYOUTS = [
     ("tensor, uneven sequence shards", 4, "--batch 3 --tp 2 --sp"),
     ("tensor, sequence shards, dropout, recomputed", 2, "--tp 2 --sp --dropout 0.1 --recompute"),
     ("tensor, sequence shards, LayerNorm", 2, "--tp 2 --sp --norm layer"),
+    ("data, sharded optimizer", 2, "--zero"), ("data, sharded optimizer, 4 ranks", 4, "--zero"),
+    ("data x tensor, sequence shards, sharded optimizer", 4, "--tp 2 --sp --zero"),
 ]
 PRECISIONS = ["fp32", "bf16"]
 

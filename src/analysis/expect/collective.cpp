@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <numeric>
 
 #include "analysis/expect/collective.hpp"
 #include "analysis/expect/judge.hpp"
 #include "analysis/expect/kinds.hpp"
+#include "analysis/expect/moves.hpp"
 
 namespace numdiff::analysis {
 namespace expect {
@@ -17,16 +19,19 @@ double square(double x) {
 
 group_call group_of(const model::collective_row& c, std::span<const op_instance> group) {
   require(!group.empty() && (c.size == 0 || c.size == group.size()), "not every rank of the group is there");
+  const op_instance* brings = nullptr;
   for (const op_instance& op : group) {
-    require(op.row != nullptr && !op.reads.empty() && !op.writes.empty(), "an input or output is not stored");
+    require(op.row != nullptr, "no op record");
+    if (brings == nullptr && !op.reads.empty()) brings = &op;
   }
+  require(brings != nullptr, "an input is not stored");
   group_call g{group,
                static_cast<collective_operation>(c.operation),
                static_cast<numdiff::reduction>(c.reduction),
                {},
                c.peer};
   const auto wire = static_cast<dtype>(c.wire_dtype);
-  g.wire = grid_of(wire != dtype::unknown ? wire : g.in(0).type);
+  g.wire = grid_of(wire != dtype::unknown ? wire : brings->reads.front().value.type);
   if (g.operation == collective_operation::unknown) {
     const std::string_view kind = group[0].kind;
     g.operation = kind == "all_reduce"       ? collective_operation::all_reduce
@@ -34,6 +39,9 @@ group_call group_of(const model::collective_row& c, std::span<const op_instance>
                   : kind == "all_gather"     ? collective_operation::all_gather
                   : kind == "broadcast"      ? collective_operation::broadcast
                   : kind == "reduce"         ? collective_operation::reduce
+                  : kind == "all_to_all"     ? collective_operation::all_to_all
+                  : kind == "send"           ? collective_operation::send
+                  : kind == "receive"        ? collective_operation::receive
                                              : collective_operation::unknown;
   }
   return g;
@@ -43,52 +51,82 @@ double rounding_of(const grid& g, double x) {
   return x == 0 || g.holds(x) ? 0 : square(g.ulp(x)) / 12;
 }
 
-expectation moved(std::vector<double> values, bool copies) {
-  expectation e;
-  e.resize(values.size(), false);
-  e.exact = std::move(values);
-  e.copies = copies;
-  return e;
-}
-
-std::vector<double> gathered(const group_call& g) {
-  const pieces at = pieces_of(g);
-  std::vector<double> values(at.ranks * at.outer * at.inner);
-  for (std::size_t r = 0; r < at.ranks; ++r) at.put(values, r, g.in(r).values);
-  return values;
-}
-
-std::vector<expectation> expected_of(const group_call& g, std::vector<std::size_t>& first) {
+// What every rank's output is; of a reduce-scatter element i is element at[r][i] of the sum.
+std::vector<expectation> expected_of(const group_call& g, std::vector<std::vector<std::size_t>>& at) {
   const std::size_t n = g.ranks.size();
+  for (const op_instance& op : g.ranks)
+    require(!op.reads.empty() && !op.writes.empty(), "an input or output is not stored");
+  at.assign(n, {});
+  if (g.operation == collective_operation::broadcast) {
+    require(g.root >= 0 && g.root < static_cast<std::ptrdiff_t>(n), "the root is not told");
+    expectation e;
+    e.exact = g.in(static_cast<std::size_t>(g.root)).values;
+    e.variance.assign(e.exact.size(), 0);
+    e.copies = true;
+    return std::vector<expectation>(n, e);
+  }
+  const expectation whole = reduced(g, g.wire);
   std::vector<expectation> all(n);
-  first.assign(n, 0);
-  switch (g.operation) {
-    case collective_operation::all_reduce:
-    case collective_operation::reduce: {
-      const expectation whole = reduced(g, g.wire);
-      for (expectation& e : all) e = whole;
-      break;
+  for (std::size_t r = 0; r < n; ++r) {
+    if (g.operation == collective_operation::reduce_scatter) {
+      at[r] = scattered_to(g, r);
+      all[r] = part_of(whole, at[r]);
+    } else {
+      at[r].resize(whole.exact.size());
+      std::iota(at[r].begin(), at[r].end(), std::size_t{0});
+      all[r] = whole;
     }
-    case collective_operation::reduce_scatter: {
-      const expectation whole = reduced(g, g.wire);
-      require(whole.exact.size() % n == 0, "the input does not split over the ranks");
-      const std::size_t part = whole.exact.size() / n;
-      for (std::size_t r = 0; r < n; ++r) all[r] = part_of(whole, first[r] = r * part, part);
-      break;
-    }
-    case collective_operation::all_gather: {
-      const std::vector<double> values = gathered(g);
-      for (expectation& e : all) e = moved(values, g.out(0).type == g.in(0).type);
-      break;
-    }
-    case collective_operation::broadcast: {
-      require(g.root >= 0 && g.root < static_cast<std::ptrdiff_t>(n), "the root is not told");
-      for (expectation& e : all) e = moved(g.in(static_cast<std::size_t>(g.root)).values, true);
-      break;
-    }
-    default: throw cannot_replay("a collective without a replay");
   }
   return all;
+}
+
+bool moves(collective_operation o) {
+  return o == collective_operation::all_gather || o == collective_operation::all_to_all ||
+         o == collective_operation::send || o == collective_operation::receive;
+}
+
+// Ranks that must hold the same do.
+void check_replicas(const group_call& g, std::vector<judgement>& answers) {
+  for (judgement& j : answers) {
+    if (j.rank == 0 || g.out(j.rank).codes == g.out(0).codes) continue;
+    j.evidence.emplace_back("differs_from_first_rank", 1);
+    if (j.v != verdict::within) continue;
+    j.v = verdict::beyond;
+    j.cause_hint = "replica-divergence";
+    j.reason = "the ranks hold different results";
+  }
+}
+
+// Every output of a reduction or broadcast from the inputs of all ranks.
+std::vector<judgement> judge_sums(const group_call& g) {
+  std::vector<std::vector<std::size_t>> at;
+  std::vector<expectation> all = expected_of(g, at);
+  const bool reduces = g.operation != collective_operation::broadcast;
+  std::vector<judgement> answers;
+  for (std::size_t r = 0; r < g.ranks.size(); ++r) {
+    if (g.operation == collective_operation::reduce && g.root >= 0 && static_cast<std::size_t>(g.root) != r) {
+      answers.emplace_back().rank = r;
+      continue;
+    }
+    require(g.out(r).values.size() == all[r].exact.size(), "an output of another size than its inputs imply");
+    if (reduces)
+      offer_faults(g, r, at[r], all[r]);
+    else
+      offer_kept(g, r, all[r]);
+    judgement j = judge(g.ranks[r], 0, all[r]);
+    j.rank = r;
+    if (reduces && j.v == verdict::beyond && j.cause_hint == "op-overflow" && g.wire.precision < 24) {
+      j.cause_hint = "low-precision-communication";
+      j.reason = "a partial sum leaves the range of the wire";
+    }
+    if (reduces && j.v == verdict::beyond) try_lost_shares(g, r, at[r], all[r], j);
+    if (reduces && j.v == verdict::beyond) try_narrower_wire(g, r, at[r], all[r], j);
+    if (reduces && j.v == verdict::within && g.wire.precision < grid_of(g.out(r).type).precision) {
+      j.evidence.emplace_back("wire_precision", g.wire.precision);
+    }
+    answers.push_back(std::move(j));
+  }
+  return answers;
 }
 
 }  // namespace
@@ -151,12 +189,12 @@ expectation reduced(const group_call& g, const grid& wire) {
   return e;
 }
 
-expectation part_of(const expectation& whole, std::size_t first, std::size_t count) {
+expectation part_of(const expectation& whole, const std::vector<std::size_t>& elements) {
   const auto cut = [&](const auto& from) {
-    using values = std::decay_t<decltype(from)>;
-    return from.empty() ? values{}
-                        : values(from.begin() + static_cast<std::ptrdiff_t>(first),
-                                 from.begin() + static_cast<std::ptrdiff_t>(first + count));
+    std::decay_t<decltype(from)> part;
+    if (from.empty()) return part;
+    for (const std::size_t i : elements) part.push_back(from[i]);
+    return part;
   };
   expectation e;
   e.exact = cut(whole.exact);
@@ -169,19 +207,6 @@ expectation part_of(const expectation& whole, std::size_t first, std::size_t cou
   return e;
 }
 
-pieces pieces_of(const group_call& g) {
-  const auto &in = g.in(0).shape, &out = g.out(0).shape;
-  std::size_t dim = 0;
-  while (dim + 1 < in.size() && dim < out.size() && in[dim] == out[dim]) ++dim;
-  pieces p;
-  p.ranks = g.ranks.size();
-  for (std::size_t d = 0; d < dim; ++d) p.outer *= static_cast<std::size_t>(in[d]);
-  for (std::size_t d = dim; d < in.size(); ++d) p.inner *= static_cast<std::size_t>(in[d]);
-  for (std::size_t r = 0; r < p.ranks; ++r)
-    require(g.in(r).values.size() == p.outer * p.inner, "ranks contribute different counts");
-  return p;
-}
-
 }  // namespace expect
 
 replayed replay_collective(const model::collective_row& c, std::span<const op_instance> group) {
@@ -189,45 +214,10 @@ replayed replay_collective(const model::collective_row& c, std::span<const op_in
   try {
     using namespace expect;
     const group_call g = group_of(c, group);
-    std::vector<std::size_t> first;
-    std::vector<expectation> all = expected_of(g, first);
-    const bool reduces = g.operation == collective_operation::all_reduce ||
-                         g.operation == collective_operation::reduce ||
-                         g.operation == collective_operation::reduce_scatter;
-    for (std::size_t r = 0; r < group.size(); ++r) {
-      if (g.operation == collective_operation::reduce && g.root >= 0 &&
-          static_cast<std::size_t>(g.root) != r) {
-        result.outputs.emplace_back();
-        continue;
-      }
-      require(g.out(r).values.size() == all[r].exact.size(),
-              "an output of another size than its inputs imply");
-      if (reduces)
-        offer_faults(g, r, first[r], all[r]);
-      else
-        offer_misplaced(g, r, all[r]);
-      judgement j = judge(group[r], 0, all[r]);
-      if (reduces && j.v == verdict::beyond && j.cause_hint == "op-overflow" && g.wire.precision < 24) {
-        j.cause_hint = "low-precision-communication";
-        j.reason = "a partial sum leaves the range of the wire";
-      }
-      if (reduces && j.v == verdict::beyond) try_lost_shares(g, r, first[r], all[r], j);
-      if (reduces && j.v == verdict::beyond) try_narrower_wire(g, r, first[r], all[r], j);
-      if (reduces && j.v == verdict::within && g.wire.precision < grid_of(g.out(r).type).precision) {
-        j.evidence.emplace_back("wire_precision", g.wire.precision);
-      }
-      const bool replica =
-          g.operation == collective_operation::all_reduce || g.operation == collective_operation::all_gather;
-      if (replica && r > 0 && g.out(r).codes != g.out(0).codes) {
-        j.evidence.emplace_back("differs_from_first_rank", 1);
-        if (j.v == verdict::within) {
-          j.v = verdict::beyond;
-          j.cause_hint = "replica-divergence";
-          j.reason = "the ranks hold different results";
-        }
-      }
-      result.outputs.push_back(std::move(j));
-    }
+    require(g.operation != collective_operation::unknown, "a collective without a replay");
+    result.outputs = moves(g.operation) ? judge_moves(g) : judge_sums(g);
+    if (g.operation == collective_operation::all_reduce || g.operation == collective_operation::all_gather)
+      check_replicas(g, result.outputs);
     result.done = true;
   } catch (const std::exception& e) {
     result.outputs.clear();

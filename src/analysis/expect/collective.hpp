@@ -31,50 +31,25 @@ struct group_call {
   [[nodiscard]] double weight(std::size_t r) const { return ranks[r].reads[1].value.values[0]; }
 };
 
-// Where the inputs of the ranks lie in a gathered output: one behind the other along the dimension that grew.
-struct pieces {
-  std::size_t outer = 1, inner = 1, ranks = 1;
-
-  [[nodiscard]] std::size_t begin(std::size_t o, std::size_t slot) const {
-    return (o * ranks + slot) * inner;
-  }
-  void put(std::vector<double>& whole, std::size_t slot, const std::vector<double>& part) const {
-    for (std::size_t o = 0; o < outer; ++o) {
-      for (std::size_t i = 0; i < inner; ++i) whole[begin(o, slot) + i] = part[o * inner + i];
-    }
-  }
-  [[nodiscard]] bool holds(const std::vector<double>& whole, std::size_t slot,
-                           const std::vector<double>& part) const {
-    for (std::size_t o = 0; o < outer; ++o) {
-      for (std::size_t i = 0; i < inner; ++i) {
-        if (whole[begin(o, slot) + i] != part[o * inner + i]) return false;
-      }
-    }
-    return true;
-  }
-};
-
-// Throws cannot_replay when the ranks contribute different counts.
-[[nodiscard]] pieces pieces_of(const group_call& g);
-
 // The reduction of all inputs in a wire format.
 [[nodiscard]] expectation reduced(const group_call& g, const grid& wire);
 
-// Elements [first, first + count) of an expectation.
-[[nodiscard]] expectation part_of(const expectation& whole, std::size_t first, std::size_t count);
+// These elements of an expectation.
+[[nodiscard]] expectation part_of(const expectation& whole, const std::vector<std::size_t>& elements);
 
-// (collective_faults.cpp) Hypotheses for the output of a rank, which is `first` elements into the reduction.
-void offer_faults(const group_call& g, std::size_t rank, std::size_t first, expectation& e);
-// The same for data that only move.
-void offer_misplaced(const group_call& g, std::size_t rank, expectation& e);
+// (collective_faults.cpp) Hypotheses for the output of a rank, of which element i is element at[i] of the
+// reduction.
+void offer_faults(const group_call& g, std::size_t rank, const std::vector<std::size_t>& at, expectation& e);
+// The same for a broadcast.
+void offer_kept(const group_call& g, std::size_t rank, expectation& e);
 
 // Of an average: every result that became zero is one whose shares are zero in the wire format.
-void try_lost_shares(const group_call& g, std::size_t rank, std::size_t first, const expectation& honest,
-                     judgement& j);
+void try_lost_shares(const group_call& g, std::size_t rank, const std::vector<std::size_t>& at,
+                     const expectation& honest, judgement& j);
 
 // Every stored value lies on the grid of a narrower format, up to the average's divisor, and the error is
 // what that wire makes.
-void try_narrower_wire(const group_call& g, std::size_t rank, std::size_t first, const expectation& honest,
-                       judgement& j);
+void try_narrower_wire(const group_call& g, std::size_t rank, const std::vector<std::size_t>& at,
+                       const expectation& honest, judgement& j);
 
 }  // namespace numdiff::analysis::expect

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "analysis/expect/moves.hpp"
+
 namespace numdiff::analysis::expect {
 namespace {
 
@@ -14,64 +16,41 @@ double square(double x) {
 // A scattered part that belongs to another rank.
 void offer_other_parts(const group_call& g, std::size_t rank, expectation& e) {
   for (std::size_t r = 0; r < g.ranks.size(); ++r) {
-    if (r == rank) continue;
-    e.hypotheses.push_back({"shard-mismatch", "the part of rank " + std::to_string(r) + " of the group",
-                            [&g, r](const expectation& honest) {
-                              const expectation whole = reduced(g, g.wire);
-                              const std::size_t count = honest.exact.size();
-                              return part_of(whole, r * count, count).exact;
-                            }});
+    if (r == rank || g.out(r).values.size() != e.exact.size()) continue;
+    e.hypotheses.push_back(
+        {"shard-mismatch", "the part of rank " + std::to_string(r) + " of the group",
+         [&g, r](const expectation&) { return part_of(reduced(g, g.wire), scattered_to(g, r)).exact; }});
   }
 }
 
 }  // namespace
 
-void offer_misplaced(const group_call& g, std::size_t rank, expectation& e) {
+void offer_kept(const group_call& g, std::size_t rank, expectation& e) {
   if (g.ranks.size() < 2) return;
-  if (g.operation == collective_operation::broadcast) {
-    e.hypotheses.push_back({"replica-divergence", "the rank kept what it had",
-                            [&g, rank](const expectation&) { return g.in(rank).values; }});
-    for (std::size_t r = 0; r < g.ranks.size(); ++r) {
-      if (r == rank || r == static_cast<std::size_t>(g.root)) continue;
-      e.hypotheses.push_back({"shard-mismatch", "the data of rank " + std::to_string(r) + " of the group",
-                              [&g, r](const expectation&) { return g.in(r).values; }});
-    }
-    return;
+  e.hypotheses.push_back({"replica-divergence", "the rank kept what it had",
+                          [&g, rank](const expectation&) { return g.in(rank).values; }});
+  for (std::size_t r = 0; r < g.ranks.size(); ++r) {
+    if (r == rank || r == static_cast<std::size_t>(g.root)) continue;
+    e.hypotheses.push_back({"shard-mismatch", "the data of rank " + std::to_string(r) + " of the group",
+                            [&g, r](const expectation&) { return g.in(r).values; }});
   }
-  // Each gathered part is looked up among the inputs.
-  e.hypotheses.push_back(
-      {"shard-mismatch", "the parts stand in another order", [&g, rank](const expectation& honest) {
-         const pieces at = pieces_of(g);
-         std::vector<double> values = honest.exact;
-         const std::vector<double>& out = g.out(rank).values;
-         for (std::size_t slot = 0; slot < g.ranks.size(); ++slot) {
-           for (std::size_t r = 0; r < g.ranks.size(); ++r) {
-             if (!at.holds(out, slot, g.in(r).values)) continue;
-             at.put(values, slot, g.in(r).values);
-             break;
-           }
-         }
-         return values;
-       }});
 }
 
-void offer_faults(const group_call& g, std::size_t rank, std::size_t first, expectation& e) {
+void offer_faults(const group_call& g, std::size_t rank, const std::vector<std::size_t>& at, expectation& e) {
   const double n = static_cast<double>(g.ranks.size());
   if (n < 2) return;
   const bool average = g.reduction == numdiff::reduction::average;
-  const auto own = [&g, rank, first, count = e.exact.size()](double factor) {
-    const auto& x = g.in(rank).values;
-    std::vector<double> values(x.begin() + static_cast<std::ptrdiff_t>(first),
-                               x.begin() + static_cast<std::ptrdiff_t>(first + count));
-    for (double& v : values) v *= factor;
+  const auto own = [&g, rank, &at](double factor) {
+    std::vector<double> values;
+    for (const std::size_t i : at) values.push_back(factor * g.in(rank).values[i]);
     return values;
   };
   if (g.weighted()) {
     e.hypotheses.push_back(
-        {"wrong-weighting", "every rank counts alike", [&g, first, n](const expectation& honest) {
+        {"wrong-weighting", "every rank counts alike", [&g, &at, n](const expectation& honest) {
            std::vector<double> values(honest.exact.size(), 0);
            for (std::size_t r = 0; r < g.ranks.size(); ++r) {
-             for (std::size_t i = 0; i < values.size(); ++i) values[i] += g.in(r).values[first + i] / n;
+             for (std::size_t i = 0; i < values.size(); ++i) values[i] += g.in(r).values[at[i]] / n;
            }
            return values;
          }});
@@ -79,12 +58,12 @@ void offer_faults(const group_call& g, std::size_t rank, std::size_t first, expe
   // Before the others: where everything is lost they predict zeros as well.
   if (average && g.wire.precision < 24) {
     e.hypotheses.push_back({"low-precision-communication", "shares below the range of the wire were lost",
-                            [&g, first, n](const expectation& honest) {
+                            [&g, &at, n](const expectation& honest) {
                               std::vector<double> values(honest.exact.size(), 0);
                               for (std::size_t r = 0; r < g.ranks.size(); ++r) {
                                 for (std::size_t i = 0; i < values.size(); ++i)
                                   values[i] =
-                                      g.wire.round(values[i] + g.wire.round(g.in(r).values[first + i] / n));
+                                      g.wire.round(values[i] + g.wire.round(g.in(r).values[at[i]] / n));
                               }
                               return values;
                             }});
@@ -108,15 +87,15 @@ void offer_faults(const group_call& g, std::size_t rank, std::size_t first, expe
   }
 }
 
-void try_lost_shares(const group_call& g, std::size_t rank, std::size_t first, const expectation& honest,
-                     judgement& j) {
+void try_lost_shares(const group_call& g, std::size_t rank, const std::vector<std::size_t>& at,
+                     const expectation& honest, judgement& j) {
   if (!j.cause_hint.empty() || j.flushed == 0 || g.reduction != numdiff::reduction::average) return;
   const double n = static_cast<double>(g.ranks.size());
   std::int64_t lost = 0;
   for (std::size_t i = 0; i < honest.exact.size(); ++i) {
     if (g.out(rank).values[i] != 0 || honest.exact[i] == 0) continue;
     for (std::size_t r = 0; r < g.ranks.size(); ++r) {
-      if (g.wire.round(g.in(r).values[first + i] / n) != 0) return;
+      if (g.wire.round(g.in(r).values[at[i]] / n) != 0) return;
     }
     ++lost;
   }
@@ -125,8 +104,8 @@ void try_lost_shares(const group_call& g, std::size_t rank, std::size_t first, c
   j.evidence.emplace_back("shares_lost", static_cast<double>(lost));
 }
 
-void try_narrower_wire(const group_call& g, std::size_t rank, std::size_t first, const expectation& honest,
-                       judgement& j) {
+void try_narrower_wire(const group_call& g, std::size_t rank, const std::vector<std::size_t>& at,
+                       const expectation& honest, judgement& j) {
   if (!j.cause_hint.empty() || j.nonfinite_created + j.nonfinite_replayed > 0) return;
   const double n = static_cast<double>(g.ranks.size());
   for (const dtype t : {dtype::bf16, dtype::f16, dtype::f8e4m3fn, dtype::f8e5m2}) {
@@ -134,7 +113,7 @@ void try_narrower_wire(const group_call& g, std::size_t rank, std::size_t first,
     if (wire.precision >= g.wire.precision) continue;
     std::int64_t on = 0, on_after_division = 0, honest_on = 0, total = 0;
     double error_sq = 0, expected_sq = 0;
-    const expectation narrow = part_of(reduced(g, wire), first, honest.exact.size());
+    const expectation narrow = part_of(reduced(g, wire), at);
     for (std::size_t i = 0; i < honest.exact.size(); ++i) {
       const double y = g.out(rank).values[i];
       if (!std::isfinite(y)) continue;

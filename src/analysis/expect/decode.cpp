@@ -74,7 +74,8 @@ void apply_scales(const model::rank_data& rank, const model::capture_row& row, t
 }  // namespace
 
 tensor decode(const model::rank_data& rank, const model::capture_row& row) {
-  if (row.payload < 0 || rank.payload == nullptr) throw std::runtime_error("the values are not stored");
+  if (row.count > 0 && (row.payload < 0 || rank.payload == nullptr))
+    throw std::runtime_error("the values are not stored");
   tensor t;
   t.type = static_cast<dtype>(row.dtype);
   if (bytes_of(t.type) == 0) throw std::runtime_error("an unknown dtype");

@@ -23,6 +23,10 @@ struct operand {
   const model::cast_row* cast = nullptr;  // of a destination captured by NUMDIFF_CAST
   std::string_view scaling;               // JSON, "" none
   tensor value;
+  // Of collectives, where told: the element of the whole tensor that each element is, -1 for padding, and how many
+  // that tensor has.
+  std::vector<std::int64_t> places;
+  std::int64_t whole = 0;
 };
 
 // One execution of an op on one rank. `reads` are the captures with role input, weight, scale and
@@ -37,7 +41,8 @@ struct op_instance {
 
 // The answer for one written tensor. Errors are stored - replayed, in decoded units.
 struct judgement {
-  std::size_t write = 0;               // index into op_instance::writes (collectives: of its rank's instance)
+  std::size_t rank = 0;                // of collectives: its place in the group
+  std::size_t write = 0;               // index into op_instance::writes
   verdict v = verdict::undecided;      // within, beyond or undecided
   double observed = 0;                 // rms error
   double expected = 0;                 // rms error of an honest execution
@@ -76,7 +81,7 @@ bool replays(std::string_view kind) noexcept;
 // Ops of one rank. Never throws: what cannot be replayed says why.
 replayed replay(const op_instance& op);
 
-// One instance per rank of the group, in group order; one judgement per rank. `peer` of the row is the root's
+// One instance per rank of the group, in group order; one judgement for each write of a rank. `peer` of the row is the root's
 // place in the group.
 replayed replay_collective(const model::collective_row& c, std::span<const op_instance> group);
 

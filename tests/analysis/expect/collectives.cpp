@@ -49,9 +49,21 @@ class group {
   void write_all(const values& y) {
     for (std::size_t r = 0; r < n_; ++r) write(r, y);
   }
+  // Elements places[r] of a whole of `whole` elements are what rank r reads, and wrote.
+  void tell_places(const std::vector<std::vector<std::int64_t>>& read,
+                   const std::vector<std::vector<std::int64_t>>& written, std::int64_t whole) {
+    read_places_ = read;
+    written_places_ = written;
+    whole_ = whole;
+  }
   replayed replay() {
     std::vector<op_instance> ranks;
     for (const execution& e : runs_) ranks.push_back(e.instance());
+    for (std::size_t r = 0; r < ranks.size() && whole_ > 0; ++r) {
+      ranks[r].reads[0].places = read_places_[r];
+      ranks[r].writes[0].places = written_places_[r];
+      ranks[r].reads[0].whole = ranks[r].writes[0].whole = whole_;
+    }
     replayed r = analysis::replay_collective(row_, ranks);
     REQUIRE_MESSAGE(r.done, r.why_not);
     return r;
@@ -69,6 +81,8 @@ class group {
   std::size_t n_, count_;
   detail::collective_row row_{};
   std::deque<execution> runs_;
+  std::vector<std::vector<std::int64_t>> read_places_, written_places_;
+  std::int64_t whole_ = 0;
 };
 
 }  // namespace
@@ -208,4 +222,45 @@ TEST_CASE("shares that vanish before they are summed") {
     g.write_all(values(90, 0.0));
     g.all_are(verdict::beyond, "low-precision-communication");
   }
+}
+
+TEST_CASE("rows of a zig-zag are gathered by their places, and told when they stand in rank order") {
+  group gather(dtype::f32, dtype::f32, reduction::none, 2, 4, 13);
+  gather.row().operation = static_cast<std::uint16_t>(collective_operation::all_gather);
+  const std::vector<std::int64_t> all = {0, 1, 2, 3, 4, 5, 6, 7};
+  const values &x = gather.input(0), &y = gather.input(1);
+  gather.tell_places({{0, 1, 6, 7}, {2, 3, 4, 5}}, {all, all}, 8);
+  gather.write_all({x[0], x[1], y[0], y[1], y[2], y[3], x[2], x[3]});
+  gather.all_are(verdict::within, "");
+
+  group swapped(dtype::f32, dtype::f32, reduction::none, 2, 4, 13);
+  swapped.row().operation = static_cast<std::uint16_t>(collective_operation::all_gather);
+  swapped.tell_places({{0, 1, 6, 7}, {2, 3, 4, 5}}, {all, all}, 8);
+  swapped.write_all({y[0], y[1], x[0], x[1], x[2], x[3], y[2], y[3]});
+  swapped.all_are(verdict::beyond, "shard-mismatch");
+}
+
+TEST_CASE("sums are scattered in uneven parts, one of them empty, and by their places") {
+  group uneven(dtype::f32, dtype::f32, reduction::sum, 3, 7, 14);
+  uneven.row().operation = static_cast<std::uint16_t>(collective_operation::reduce_scatter);
+  const values sum = uneven.ring(dtype::f32);
+  uneven.write(0, values(sum.begin(), sum.begin() + 5));
+  uneven.write(1, {});
+  uneven.write(2, values(sum.begin() + 5, sum.end()));
+  uneven.all_are(verdict::within, "");
+
+  group placed(dtype::f32, dtype::f32, reduction::sum, 2, 4, 15);
+  placed.row().operation = static_cast<std::uint16_t>(collective_operation::reduce_scatter);
+  placed.tell_places({{0, 1, 2, 3}, {0, 1, 2, 3}}, {{0, 3}, {1, 2}}, 4);
+  const values total = placed.ring(dtype::f32);
+  placed.write(0, {total[0], total[3]});
+  placed.write(1, {total[1], total[2]});
+  placed.all_are(verdict::within, "");
+
+  group crossed(dtype::f32, dtype::f32, reduction::sum, 2, 4, 15);
+  crossed.row().operation = static_cast<std::uint16_t>(collective_operation::reduce_scatter);
+  crossed.tell_places({{0, 1, 2, 3}, {0, 1, 2, 3}}, {{0, 3}, {1, 2}}, 4);
+  crossed.write(0, {total[1], total[2]});
+  crossed.write(1, {total[0], total[3]});
+  crossed.all_are(verdict::beyond, "shard-mismatch");
 }
