@@ -23,7 +23,7 @@ using numdiff::dtype;
 constexpr std::int64_t rows = 16, columns = 32;
 
 struct recipe {
-  bool truncating = false, nan = false, other = false;
+  bool truncating = false, nan = false, other = false, renamed = false;
   std::int32_t world = 1;
 };
 
@@ -48,10 +48,10 @@ class network {
     for (std::int64_t step = 0; step < 3; ++step) {
       NUMDIFF_STEP(step);
       NUMDIFF_PHASE(forward);
-      NUMDIFF_SCOPE("decoder");
+      NUMDIFF_SCOPE(how_.renamed ? "model.blocks" : "decoder.layer");
       std::vector<word> x = drawn(rows * columns, 1.0);
       for (int layer = 0; layer < 2; ++layer) {
-        NUMDIFF_SCOPE(layer == 0 ? "layer.0" : "layer.1");
+        NUMDIFF_SCOPE(layer == 0 ? "0" : "1");
         const std::vector<word> y = product(x, weights_[layer], how_.nan && step == 2 && layer == 0);
         x = sum(x, y, how_.truncating && step == 1 && layer == 1);
       }
@@ -78,12 +78,12 @@ class network {
   }
 
   std::vector<word> product(const std::vector<word>& x, const std::vector<word>& w, bool broken) {
-    NUMDIFF_OP(op, how_.other ? "linear" : "fc", matmul,
+    NUMDIFF_OP(op, how_.other || how_.renamed ? "linear" : "fc", matmul,
                numdiff::dtypes(T, dtype::f32, T)
                    .mnk(rows, columns, columns)
                    .order(numdiff::reduction_order::sequential));
     NUMDIFF_INPUT(op, "x", seen(x, rows));
-    NUMDIFF_WEIGHT(op, "w", seen(w, columns));
+    NUMDIFF_WEIGHT(op, how_.renamed ? "weight" : "w", seen(w, columns));
     std::vector<word> y(x.size());
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < columns; ++j) {
@@ -125,18 +125,19 @@ class network {
 int main(int argc, char** argv) {
   std::map<std::string, std::string> given = {{"program", "plain"}, {"level", "tensors"}, {"run_id", "run"},
                                               {"rank", "0"},        {"world", "1"},       {"seed", "1"},
-                                              {"end", "close"}};
+                                              {"names", "own"},     {"end", "close"}};
   for (int i = 2; i < argc; ++i) {
     const std::string word = argv[i];
     given[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
   }
-  if (argc < 2 || given.size() != 7) return std::fputs("usage: make_run FILE [key=value]...\n", stderr), 2;
+  if (argc < 2 || given.size() != 8) return std::fputs("usage: make_run FILE [key=value]...\n", stderr), 2;
 
   recipe how;
   const std::string& program = given["program"];
   how.truncating = program == "truncating";
   how.nan = program == "nan";
   how.other = program == "other";
+  how.renamed = given["names"] == "other";
   how.world = std::atoi(given["world"].c_str());
 
   numdiff::session_options options;

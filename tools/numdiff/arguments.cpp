@@ -206,6 +206,9 @@ arguments parse(int argc, const char* const* argv) {
   app.add_option("--envelope", args.envelope, "distances of good runs, made by numdiff envelope")
       ->type_name("FILE")
       ->group("Verdict");
+  app.add_option("--map", args.map, "names of the reference for those of the test run")
+      ->type_name("FILE")
+      ->group("Alignment");
   app.add_option("--fail-on", raw.fail_on, "nonfinite: NaN and Inf count as a difference")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"nonfinite"}).description(""))

@@ -29,6 +29,7 @@ struct arguments {
   program::colour colour = colour::automatic;
   std::size_t top = 10;
   std::string envelope;  // compare: file of distances of good runs, "" none
+  std::string map;       // compare: file of names, "" none
   std::string output;    // envelope, repair, views: where to write, "" beside the run
   std::string text;      // help, version: what to print
 };

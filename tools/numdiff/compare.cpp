@@ -7,6 +7,7 @@
 
 #include "analysis/completeness.hpp"
 #include "analysis/envelope.hpp"
+#include "mapping.hpp"
 #include "output.hpp"
 #include "report/json.hpp"
 #include "report/text.hpp"
@@ -27,8 +28,10 @@ exit_code code_of(analysis::outcome verdict) {
 
 analysis::comparison answer(const arguments& args) {
   constexpr std::size_t fewest_rows = 20;
+  std::optional<name_mapping> names;
+  if (!args.map.empty()) names.emplace(args.map);
   const model::run reference = load(args.files[0]);
-  const model::run test = load(args.files.back());
+  model::run test = load(args.files.back());
   refuse_same(reference, test);
   analysis::options how;
   how.select = args.select;
@@ -37,9 +40,10 @@ analysis::comparison answer(const arguments& args) {
   model::envelope good;
   std::optional<analysis::run_summary> trusted;
   if (args.files.size() == 3) {
-    const model::run run = load(args.files[1]);
+    model::run run = load(args.files[1]);
     refuse_same(reference, run);
     refuse_same(run, test);
+    if (names) names->rename(run);
     const progress shown("measuring the trusted run");
     good = analysis::measure_trusted(reference, run);
     trusted = analysis::summary_of(run);
@@ -47,9 +51,11 @@ analysis::comparison answer(const arguments& args) {
     good = store::load_envelope(args.envelope);
   }
   if (!good.path.empty()) how.noise = &good;
+  if (names) names->rename(test);
   const progress shown("comparing");
   analysis::comparison result = analysis::compare(reference, test, how);
   result.trusted = trusted;
+  if (names) names->note(result);
   if (args.fail_on_nonfinite && result.health == analysis::health::nonfinite &&
       result.verdict != analysis::outcome::differ) {
     result.verdict = analysis::outcome::differ;
@@ -61,8 +67,8 @@ analysis::comparison answer(const arguments& args) {
 }  // namespace
 
 exit_code compare(const arguments& args) {
-  // Good runs are runs.
-  if (args.files.size() == 2 && args.envelope.empty())
+  // Good runs are runs, and so is what has scopes and ops.
+  if (args.files.size() == 2 && args.envelope.empty() && args.map.empty())
     if (const auto arrays = compare_arrays(args)) return *arrays;
   const analysis::comparison result = answer(args);
   write_report(
