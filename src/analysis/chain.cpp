@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "analysis/align.hpp"
 
@@ -128,7 +129,12 @@ chain::chain(const run_index& run) : run_(run), flows_(run.captures().size()) {
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     if (!run.captures()[i].written) flows_[i].from.origin = origin::written;
   }
-  for (std::uint32_t r = 0; r < run.run().ranks.size(); ++r) link_rank(r);
+  std::vector<std::vector<rank_capture>> by_rank(run.run().ranks.size());
+  for (std::size_t i = 0; i < run.captures().size(); ++i) {
+    for (const member& m : run.captures()[i].members)
+      by_rank[m.rank].push_back({m.row, static_cast<std::int32_t>(i)});
+  }
+  for (std::uint32_t r = 0; r < by_rank.size(); ++r) link_rank(r, std::exchange(by_rank[r], {}));
   find_gaps();
 }
 
@@ -154,22 +160,12 @@ bool chain::computed(std::int32_t capture) const {
   return true;
 }
 
-void chain::link_rank(std::uint32_t rank) {
-  struct step {
-    std::uint32_t row;
-    std::int32_t capture;
-  };
-  std::vector<step> order;
-  for (std::size_t i = 0; i < run_.captures().size(); ++i) {
-    for (const member& m : run_.captures()[i].members) {
-      if (m.rank == rank) order.push_back({m.row, static_cast<std::int32_t>(i)});
-    }
-  }
-  std::ranges::sort(order, {}, &step::row);
+void chain::link_rank(std::uint32_t rank, std::vector<rank_capture> order) {
+  std::ranges::sort(order, {}, &rank_capture::row);
 
   const model::rank_data& data = run_.run().ranks[rank];
   std::unordered_map<std::uint64_t, std::int32_t> written, read;
-  std::unordered_map<std::uint64_t, std::vector<step>> bags;  // different tensors may share extremes
+  std::unordered_map<std::uint64_t, std::vector<rank_capture>> bags;  // different tensors may share extremes
   for (const auto& [row_number, capture] : order) {
     const model::capture_row& row = data.captures[row_number];
     const std::uint64_t key = exact_key(row);
@@ -182,7 +178,7 @@ void chain::link_rank(std::uint32_t rank) {
       const auto bag = bags.find(bag_key(row));
       if (bag == bags.end()) return -1;
       const auto same = std::find_if(bag->second.rbegin(), bag->second.rend(),
-                                     [&](const step& s) { return same_sums(row, data.captures[s.row]); });
+                                     [&](const rank_capture& s) { return same_sums(row, data.captures[s.row]); });
       return same == bag->second.rend() ? -1 : same->capture;
     };
     link found;

@@ -52,7 +52,12 @@ class chain {
   [[nodiscard]] bool computed(std::int32_t capture) const;
 
  private:
-  void link_rank(std::uint32_t rank);
+  // A capture of one rank: its row there, and its index into run_index::captures().
+  struct rank_capture {
+    std::uint32_t row;
+    std::int32_t capture;
+  };
+  void link_rank(std::uint32_t rank, std::vector<rank_capture> order);
   void find_gaps();
 
   const run_index& run_;

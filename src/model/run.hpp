@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/sketch_table.hpp"
 #include "numdiff/detail/rows.hpp"
 #include "numdiff/dtype.hpp"
 #include "numdiff/terms.hpp"
@@ -86,7 +87,7 @@ struct rank_data {
   std::vector<collective_row> collectives;                           // ascending op
   std::vector<event_row> events;                                     // ascending seq
   std::vector<shape_row> shapes;                                     // by capture_row.shape
-  std::vector<std::array<double, detail::sketch_buckets>> sketches;  // by capture_row.sketch
+  sketch_table sketches;                                             // by capture_row.sketch
   std::vector<std::byte> histograms;                                 // encoded, by byte offset
   std::multimap<std::uint64_t, extra> extras;                        // by owner seq; 0 the run
   std::map<std::string, manifest_entry, std::less<>> manifest;

@@ -13,14 +13,16 @@ class error : public std::runtime_error {
       : std::runtime_error(file + (object.empty() ? "" : ": " + object) + ": " + sentence),
         file_(std::move(file)),
         object_(std::move(object)),
-        operation_(std::move(operation)) {}
+        operation_(std::move(operation)),
+        sentence_(sentence) {}
 
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
   [[nodiscard]] const std::string& object() const noexcept { return object_; }
   [[nodiscard]] const std::string& operation() const noexcept { return operation_; }
+  [[nodiscard]] const std::string& sentence() const noexcept { return sentence_; }
 
  private:
-  std::string file_, object_, operation_;
+  std::string file_, object_, operation_, sentence_;
 };
 
 }  // namespace numdiff::store

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "store/file_system.hpp"
+#include "store/reading_driver.hpp"
 #include "store/tables.hpp"
 
 namespace numdiff::store {
@@ -77,6 +78,9 @@ guarded_file open_guarded(const std::string& path) {
     refuse(at, "was cut before it could be read; its birth did not end");
 
   const h5::handle access = reading_access(at);
+  use_reading_driver(access, at);
+  // Every row is read once: a cache of chunks would only copy them.
+  h5::check(H5Pset_cache(access.get(), 0, 1, 0, 0), at, "open");
   guarded_file file;
   file.bytes = facts.bytes;
   file.in_writing = writing;

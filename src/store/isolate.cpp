@@ -1,21 +1,16 @@
 #include "store/isolate.hpp"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <mutex>
 #include <new>
 #include <stdexcept>
 
+#include "store/child_process.hpp"
 #include "store/error.hpp"
 
 namespace numdiff::store {
@@ -40,24 +35,8 @@ void put(char (&to)[4096], const char* text) noexcept {
   to[length] = '\0';
 }
 
-void set_limit(__rlimit_resource_t what, rlim_t most) noexcept {
-  rlimit limit{};
-  ::getrlimit(what, &limit);
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, most);
-  ::setrlimit(what, &limit);
-}
-
-void settle(bool keep_output) noexcept {
-  for (const int s : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPROF}) ::signal(s, SIG_DFL);
-  set_limit(RLIMIT_CORE, 0);
-  // What glibc or a sanitizer says about the crash is not for the user.
-  const int nothing = ::open("/dev/null", O_WRONLY);
-  if (!keep_output) ::dup2(nothing, STDOUT_FILENO);
-  ::dup2(nothing, STDERR_FILENO);
-}
-
 [[noreturn]] void run_child(const std::function<void()>& work) noexcept {
-  settle(false);
+  settle_child(false);
   set_limit(RLIMIT_CPU, cpu_seconds);
   int status = 0;
   try {
@@ -69,18 +48,8 @@ void settle(bool keep_output) noexcept {
   ::_exit(status);
 }
 
-int wait_for(pid_t child, const std::string& path) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) throw error(path, "", "read", "cannot be read: its child process was lost");
-  return status;
-}
-
 [[noreturn]] void refuse(int status, const std::string& path) {
-  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  throw error(path, "", "read",
-              signal == SIGXCPU || signal == SIGPROF ? "is damaged: reading it does not end"
-                                                     : "is damaged: reading it crashes the HDF5 library");
+  throw error(path, "", "read", end_of_child(status));
 }
 
 }  // namespace
@@ -89,7 +58,7 @@ void try_in_child(const std::string& path, const std::function<void()>& work) {
   const pid_t child = ::fork();
   if (child < 0) throw error(path, "", "read", "cannot be read: no process could be started");
   if (child == 0) run_child(work);
-  const int status = wait_for(child, path);
+  const int status = wait_for_child(child, path);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) refuse(status, path);
 }
 
@@ -101,7 +70,7 @@ int run_in_child(const std::function<int()>& work) {
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("no process could be started");
   if (child == 0) {
-    settle(true);
+    settle_child(true);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     set_limit(RLIMIT_AS, address_space);
 #endif
@@ -116,7 +85,7 @@ int run_in_child(const std::function<int()>& work) {
     ::_exit(code);
   }
   const std::string nowhere = "the files";
-  const int status = wait_for(child, nowhere);
+  const int status = wait_for_child(child, nowhere);
   const shared_page told = *page;
   ::munmap(memory, sizeof(shared_page));
   page = nullptr;
@@ -131,8 +100,7 @@ void now_reading(const std::string& path) noexcept {
   static std::mutex threads;
   const std::lock_guard lock(threads);
   put(page->path, path.c_str());
-  const itimerval later{{0, 0}, {step_seconds, 0}};
-  ::setitimer(ITIMER_PROF, &later, nullptr);
+  allow_processor_time(step_seconds);
 }
 
 }  // namespace numdiff::store

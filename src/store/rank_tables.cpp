@@ -14,34 +14,50 @@ namespace numdiff::store {
 
 namespace {
 
-// All tables of an open file that are there.
-struct opened {
-  std::array<std::optional<guarded_dataset>, table_count> tables;
-  std::array<std::optional<guarded_dataset>, dtype_count> payload;
+// The tables of an open file, opened when they are asked for: most are empty.
+class opened {
+ public:
+  opened(const guarded_file& file, const std::string& path) : file_(file), path_(path) {}
 
-  [[nodiscard]] bool reach(const lengths& n) const {
-    const auto fits = [](const std::optional<guarded_dataset>& data, std::int64_t rows) {
-      return rows >= 0 && static_cast<std::uint64_t>(rows) <= (data ? data->rows : 0);
+  const std::optional<guarded_dataset>& operator[](table t) {
+    return get(tables_[index_of(t)], [&] { return table_name(t); });
+  }
+  const std::optional<guarded_dataset>& operator[](dtype d) {
+    return get(payload_[static_cast<std::size_t>(d)], [&] { return payload_name(d); });
+  }
+  [[nodiscard]] bool reach(const lengths& n) {
+    const auto fits = [&](auto which, std::int64_t rows) {
+      if (rows <= 0) return rows == 0;
+      const std::optional<guarded_dataset>& data = (*this)[which];
+      return static_cast<std::uint64_t>(rows) <= (data ? data->rows : 0);
     };
     for (std::size_t i = 0; i < table_count; ++i)
-      if (!fits(tables[i], n.rows[i])) return false;
+      if (!fits(static_cast<table>(i), n.rows[i])) return false;
     for (std::uint16_t d = 1; d < dtype_count; ++d)
-      if (!fits(payload[d], n.payload[d])) return false;
+      if (!fits(static_cast<dtype>(d), n.payload[d])) return false;
     return true;
   }
+
+ private:
+  struct entry {
+    bool looked_for = false;
+    std::optional<guarded_dataset> data;
+  };
+  template <class Name>
+  const std::optional<guarded_dataset>& get(entry& e, Name name) {
+    if (!e.looked_for) e.data = open_guarded(file_, {path_, name()});
+    e.looked_for = true;
+    return e.data;
+  }
+
+  const guarded_file& file_;
+  const std::string& path_;
+  std::array<entry, table_count> tables_;
+  std::array<entry, dtype_count> payload_;
 };
 
-opened open_all(const guarded_file& file, const std::string& path) {
-  opened all;
-  for (std::size_t i = 0; i < table_count; ++i)
-    all.tables[i] = open_guarded(file, {path, table_name(static_cast<table>(i))});
-  for (std::uint16_t d = 1; d < dtype_count; ++d)
-    all.payload[d] = open_guarded(file, {path, payload_name(static_cast<dtype>(d))});
-  return all;
-}
-
 // The newest commit that all tables reach.
-commit_row newest_commit(const guarded_file& file, const opened& all, const std::string& path) {
+commit_row newest_commit(const guarded_file& file, opened& all, const std::string& path) {
   const h5::place at{path, "/commits"};
   const auto data = open_guarded(file, at);
   if (!data) throw error(path, at.object, "read", "is missing: the file is damaged");
@@ -59,47 +75,57 @@ commit_row newest_commit(const guarded_file& file, const opened& all, const std:
 template <class Row>
 void read_table(const guarded_file& file, const std::optional<guarded_dataset>& data, std::int64_t rows,
                 std::vector<Row>& out, const h5::place& at) {
-  if (data && rows > 0) out = read_rows<Row>(file, *data, 0, static_cast<std::uint64_t>(rows), at);
+  out = read_rows<Row>(file, *data, 0, static_cast<std::uint64_t>(rows), at);
+}
+
+void require_width(const std::optional<guarded_dataset>& data, std::uint64_t width, const h5::place& at) {
+  if (data->width != width) throw error(at.file, at.object, "read", "has a shape that no table has");
 }
 
 template <class T>
 void read_raw_table(const guarded_file& file, const std::optional<guarded_dataset>& data, std::int64_t rows,
-                    std::uint64_t width, hid_t type, std::vector<T>& out, const h5::place& at) {
-  if (!data || rows <= 0) return;
-  if (data->width != width) throw error(at.file, at.object, "read", "has a shape that no table has");
+                    hid_t type, std::vector<T>& out, const h5::place& at) {
   const auto n = static_cast<std::uint64_t>(rows);
   require_stored(file, *data, n, sizeof(T), at);
   out.resize(static_cast<std::size_t>(n));
   read_plain(file, *data, type, 0, n, reinterpret_cast<std::byte*>(out.data()), at);
 }
 
-void read_file(const std::string& path, rank_tables& out, std::int64_t& behind) {
+void read_file(const std::string& path, sketches_are how, rank_tables& out, std::int64_t& behind) {
   const guarded_file file = open_guarded(path);
   if (file.kind == "envelope")
     throw error(path, "", "open", "is an envelope, not a run: give it to --envelope");
   if (file.kind != "capture") throw error(path, "", "open", "is not the file of a rank");
-  const opened all = open_all(file, path);
+  opened all(file, path);
   const commit_row commit = newest_commit(file, all, path);
   batch::each(out.rows, [&](table t, auto& rows) {
-    const std::size_t i = index_of(t);
     const h5::place at{path, table_name(t)};
-    const std::int64_t n = commit.length.rows[i];
+    const std::int64_t n = commit.length[t];
     using row = typename std::decay_t<decltype(rows)>::value_type;
+    if (n == 0) return;
     if constexpr (std::is_same_v<row, sketch>) {
-      read_raw_table(file, all.tables[i], n, detail::sketch_buckets, H5T_IEEE_F64LE, rows, at);
+      require_width(all[t], detail::sketch_buckets, at);
+      if (how == sketches_are::left)
+        out.sketches = find_rows(file, *all[t], H5T_IEEE_F64LE, static_cast<std::uint64_t>(n), at);
+      else
+        read_raw_table(file, all[t], n, H5T_IEEE_F64LE, rows, at);
     } else if constexpr (std::is_same_v<row, std::byte>) {
-      read_raw_table(file, all.tables[i], n, 1, H5T_STD_U8LE, rows, at);
+      require_width(all[t], 1, at);
+      read_raw_table(file, all[t], n, H5T_STD_U8LE, rows, at);
     } else {
-      read_table(file, all.tables[i], n, rows, at);
+      read_table(file, all[t], n, rows, at);
     }
   });
-  for (std::uint16_t d = 1; d < dtype_count; ++d)
-    if (all.payload[d])
-      require_stored(file, *all.payload[d], static_cast<std::uint64_t>(commit.length.payload[d]),
-                     numdiff::bytes_of(static_cast<dtype>(d)), {path, payload_name(static_cast<dtype>(d))});
+  for (std::uint16_t d = 1; d < dtype_count; ++d) {
+    const auto type = static_cast<dtype>(d);
+    const h5::place at{path, payload_name(type)};
+    if (commit.length.payload[d] == 0) continue;
+    require_width(all[type], 1, at);
+    out.payload[d] = find_rows(file, *all[type], h5::code_type(type, at).get(),
+                                      static_cast<std::uint64_t>(commit.length.payload[d]), at);
+  }
   for (const table t : {table::ops, table::captures})
-    if (const auto& data = all.tables[index_of(t)])
-      behind += static_cast<std::int64_t>(data->rows) - commit.length[t];
+    if (const auto& data = all[t]) behind += static_cast<std::int64_t>(data->rows) - commit.length[t];
   out.length = commit.length;
   out.last_id = commit.last_id;
   out.unknown = commit.unknown;
@@ -149,7 +175,7 @@ void append(batch& to, batch&& from) {
 
 }  // namespace
 
-rank_tables read_rank(const std::string& path) {
+rank_tables read_rank(const std::string& path, sketches_are how) {
   const h5::quiet no_printing;
   const no_plugins none;
   rank_tables out;
@@ -161,10 +187,8 @@ rank_tables read_rank(const std::string& path) {
   }
   std::int64_t behind = 0;
   const bool born = facts_of(path).exists || !tail;
-  if (born) read_file(path, out, behind);
-  const lengths in_file = out.length;
+  if (born) read_file(path, how, out, behind);
 
-  std::array<std::vector<std::byte>, dtype_count> codes;
   std::uint64_t lost = 0;
   if (tail && born) {
     constexpr std::size_t most = sizeof(detail::tail_header::run_id) - 1;
@@ -194,14 +218,14 @@ rank_tables read_rank(const std::string& path) {
     out.drops.histograms += d.histograms;
     out.length = more.length();
     batch rows = more.take_rows();
-    codes = std::move(rows.payload);
+    out.payload_behind = std::move(rows.payload);
     append(out.rows, std::move(rows));
     out.in_writing = out.in_writing || !born;
   } else {
     lost = static_cast<std::uint64_t>(std::max<std::int64_t>(behind, 0));
   }
   out.cut_rows = lost;
-  out.payload = std::make_shared<payload_reader>(path, in_file, std::move(codes));
+  out.file = std::make_shared<stored_file>(path);
   return out;
 }
 

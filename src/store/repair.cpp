@@ -8,6 +8,7 @@
 #include "store/index_file.hpp"
 #include "store/intake.hpp"
 #include "store/isolate.hpp"
+#include "store/payload.hpp"
 #include "store/rank_tables.hpp"
 #include "store/table_file.hpp"
 
@@ -16,6 +17,7 @@ namespace numdiff::store {
 namespace {
 
 void copy_payload(const rank_tables& in, table_file& out) {
+  const payload_reader payload(in.file, in.payload, in.payload_behind);
   constexpr std::size_t block_bytes = std::size_t{4} << 20;
   for (std::uint16_t d = 1; d < dtype_count; ++d) {
     const dtype type = static_cast<dtype>(d);
@@ -24,7 +26,7 @@ void copy_payload(const rank_tables& in, table_file& out) {
       const auto n = static_cast<std::size_t>(std::min(block, in.length.payload[d] - first));
       batch codes;
       codes.payload[d].resize(n * numdiff::bytes_of(type));
-      in.payload->read(type, first, codes.payload[d]);
+      payload.read(type, first, codes.payload[d]);
       out.append(codes);
     }
   }
@@ -57,7 +59,7 @@ void write_copy(const rank_tables& in, const std::string& path) {
 }
 
 repaired_file repair_rank(const std::string& path, const std::string& output) {
-  const rank_tables in = read_rank(path);
+  const rank_tables in = read_rank(path, sketches_are::read);
   if (!in.tail_problem.empty()) throw error(path, "", "repair", "cannot be repaired: " + in.tail_problem);
   static_cast<void>(to_rank(rank_tables(in), path));  // refuses what points outside its table
   repaired_file result{output.empty() ? path : output, false, in.last_id, in.rows.captures.size(),

@@ -19,6 +19,14 @@ constexpr std::size_t widest_row = std::size_t{1} << 16;
   throw error(at.file, at.object, "read", sentence);
 }
 
+h5::handle expected_type(const member& m, const h5::place& at) {
+  if (m.extent == 1) return h5::own(H5Tcopy(h5::scalar_type(m.type)), H5Tclose, at, "read");
+  const hsize_t extent = m.extent;
+  return h5::own(H5Tarray_create2(h5::scalar_type(m.type), 1, &extent), H5Tclose, at, "read");
+}
+
+}  // namespace
+
 void read_raw(const guarded_dataset& data, hid_t type, std::uint64_t first, std::uint64_t count, void* out,
               const h5::place& at) {
   const int dimensions = data.width > 1 ? 2 : 1;
@@ -30,14 +38,6 @@ void read_raw(const guarded_dataset& data, hid_t type, std::uint64_t first, std:
   const h5::handle memory = h5::own(H5Screate_simple(dimensions, block, nullptr), H5Sclose, at, "read");
   h5::check(H5Dread(data.id.get(), type, memory.get(), space.get(), H5P_DEFAULT, out), at, "read");
 }
-
-h5::handle expected_type(const member& m, const h5::place& at) {
-  if (m.extent == 1) return h5::own(H5Tcopy(h5::scalar_type(m.type)), H5Tclose, at, "read");
-  const hsize_t extent = m.extent;
-  return h5::own(H5Tarray_create2(h5::scalar_type(m.type), 1, &extent), H5Tclose, at, "read");
-}
-
-}  // namespace
 
 void require_rows(const guarded_file& file, const guarded_dataset& data, std::uint64_t rows,
                   std::size_t row_bytes, const h5::place& at) {

@@ -19,6 +19,10 @@ void read_compound(const guarded_dataset& data, std::uint64_t first, std::uint64
                    const std::vector<member>& members, std::size_t row_bytes, std::byte* out,
                    const h5::place& at);
 
+// Rows as they are stored, `type` is the dataset's.
+void read_raw(const guarded_dataset& data, hid_t type, std::uint64_t first, std::uint64_t count, void* out,
+              const h5::place& at);
+
 // Raw rows of a dataset whose type must equal `type`.
 void read_plain(const guarded_file& file, const guarded_dataset& data, hid_t type, std::uint64_t first,
                 std::uint64_t count, std::byte* out, const h5::place& at);

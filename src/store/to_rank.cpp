@@ -2,6 +2,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "store/payload.hpp"
 #include "store/rank_tables.hpp"
 
 namespace numdiff::store {
@@ -53,7 +54,7 @@ void take_strings(rank_tables& in, const checker& check, model::string_table& ou
 }
 
 void check_captures(rank_tables& in, const checker& check) {
-  const auto sketches = static_cast<std::int64_t>(in.rows.sketches.size());
+  const auto sketches = static_cast<std::int64_t>(in.sketches.rows + in.rows.sketches.size());
   const auto histograms = static_cast<std::int64_t>(in.rows.histograms.size());
   for (std::size_t i = 0; i < in.rows.captures.size(); ++i) {
     detail::capture_row& c = in.rows.captures[i];
@@ -129,7 +130,8 @@ model::rank_data to_rank(rank_tables&& in, const std::string& path) {
   out.collectives = std::move(in.rows.collectives);
   out.events = std::move(in.rows.events);
   out.shapes = std::move(in.rows.shapes);
-  out.sketches = std::move(in.rows.sketches);
+  out.sketches = model::sketch_table(std::make_shared<sketch_reader>(in.file, std::move(in.sketches)));
+  for (const sketch& behind : in.rows.sketches) out.sketches.add(behind);
   out.histograms = std::move(in.rows.histograms);
   sort_by(out.ops, &detail::op_row::seq);
   sort_by(out.captures, &detail::capture_row::seq);
@@ -140,7 +142,7 @@ model::rank_data to_rank(rank_tables&& in, const std::string& path) {
   out.drops = in.drops;
   out.cut_rows = in.cut_rows;
   out.unknown_rows = in.unknown;
-  out.payload = in.payload;
+  out.payload = std::make_shared<payload_reader>(in.file, std::move(in.payload), std::move(in.payload_behind));
   return out;
 }
 

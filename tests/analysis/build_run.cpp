@@ -67,8 +67,9 @@ model::capture_row& rank_builder::capture(role r, const std::string& name, const
   row.sketch = row.histogram = -1;
   if (seen.has_sketch) {
     row.sketch = static_cast<std::int64_t>(data_.sketches.size());
-    auto& sketch = data_.sketches.emplace_back();
+    model::sketch sketch;
     std::copy(std::begin(seen.sketch), std::end(seen.sketch), sketch.begin());
+    data_.sketches.add(sketch);
   }
   if (seen.has_values) row.payload = payload_->add(what.type, seen.values);
   model::shape_row extents{};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "analysis/completeness.hpp"
 #include "analysis/envelope.hpp"
@@ -12,6 +13,7 @@
 #include "report/json.hpp"
 #include "report/text.hpp"
 #include "store/envelope_file.hpp"
+#include "team.hpp"
 
 namespace numdiff::program {
 
@@ -26,29 +28,36 @@ exit_code code_of(analysis::outcome verdict) {
   return exit_code::incomplete;
 }
 
-analysis::comparison answer(const arguments& args) {
-  constexpr std::size_t fewest_rows = 20;
+// What the command line names beside the runs; every process of a team reads it, so that all stop where one does.
+struct beside {
+  explicit beside(const arguments& args) {
+    if (!args.map.empty()) names.emplace(args.map);
+    if (args.files.size() < 3 && !args.envelope.empty()) good = store::load_envelope(args.envelope);
+  }
   std::optional<name_mapping> names;
-  if (!args.map.empty()) names.emplace(args.map);
-  const model::run reference = load(args.files[0]);
-  model::run test = load(args.files.back());
+  model::envelope good;
+};
+
+analysis::comparison answer(const arguments& args, std::vector<model::run>& runs, beside& given) {
+  constexpr std::size_t fewest_rows = 20;
+  const model::run& reference = runs.front();
+  model::run& test = runs.back();
+  std::optional<name_mapping>& names = given.names;
+  model::envelope& good = given.good;
   refuse_same(reference, test);
   analysis::options how;
   how.select = args.select;
   how.strict = args.strict;
   how.worst_rows = std::max(fewest_rows, args.top);
-  model::envelope good;
   std::optional<analysis::run_summary> trusted;
   if (args.files.size() == 3) {
-    model::run run = load(args.files[1]);
+    model::run& run = runs[1];
     refuse_same(reference, run);
     refuse_same(run, test);
     if (names) names->rename(run);
     const progress shown("measuring the trusted run");
     good = analysis::measure_trusted(reference, run);
     trusted = analysis::summary_of(run);
-  } else if (!args.envelope.empty()) {
-    good = store::load_envelope(args.envelope);
   }
   if (!good.path.empty()) how.noise = &good;
   if (names) names->rename(test);
@@ -66,11 +75,14 @@ analysis::comparison answer(const arguments& args) {
 
 }  // namespace
 
-exit_code compare(const arguments& args) {
+exit_code compare(const arguments& args, store::team* team) {
   // Good runs are runs, and so is what has scopes and ops.
   if (args.files.size() == 2 && args.envelope.empty() && args.map.empty())
-    if (const auto arrays = compare_arrays(args)) return *arrays;
-  const analysis::comparison result = answer(args);
+    if (const auto arrays = compare_arrays(args, team)) return *arrays;
+  beside given(args);
+  std::vector<model::run> runs = load(args.files, team);
+  if (is_helper(team)) return exit_code::agree;
+  const analysis::comparison result = answer(args, runs, given);
   write_report(
       args, [&] { return report::json(result); }, [&] { return report::text(result, style_of(args)); });
   return code_of(result.verdict);

@@ -14,6 +14,7 @@
 #include "store/arrays/open_arrays.hpp"
 #include "store/isolate.hpp"
 #include "store/load.hpp"
+#include "team.hpp"
 
 namespace numdiff::program {
 
@@ -105,11 +106,12 @@ exit_code answer(const arguments& args, file_sort first, file_sort second, const
 
 }  // namespace
 
-std::optional<exit_code> compare_arrays(const arguments& args) {
+std::optional<exit_code> compare_arrays(const arguments& args, const store::team* team) {
   const file_sort first = store::sort_of(args.files[0]), second = store::sort_of(args.files[1]);
   if (of_arrays(first) != of_arrays(second)) refuse_mixture(args, of_arrays(first));
   check_options(args, of_arrays(first));
   if (!of_arrays(first)) return std::nullopt;
+  if (is_helper(team)) return exit_code::agree;
   refuse_same(args);
   const relay report;
   int code = 0;

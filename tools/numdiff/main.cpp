@@ -1,20 +1,27 @@
 // numdiff: parses, dispatches, and turns what went wrong into one line and exit status 2.
 #include <csignal>
 #include <exception>
+#include <memory>
 #include <new>
+#include <string_view>
 
 #include "commands.hpp"
 #include "output.hpp"
+#include "team.hpp"
 
 namespace {
 
 using namespace numdiff::program;
+namespace store = numdiff::store;
 
-exit_code run(const arguments& args) {
+exit_code run(const arguments& args, store::team* team) {
+  const bool shared =
+      args.command == command::compare || args.command == command::check || args.command == command::envelope;
+  if (is_helper(team) && !shared) return exit_code::agree;
   switch (args.command) {
-    case command::compare: return compare(args);
-    case command::check: return check(args);
-    case command::envelope: return envelope(args);
+    case command::compare: return compare(args, team);
+    case command::check: return check(args, team);
+    case command::envelope: return envelope(args, team);
     case command::show: return show(args);
     case command::repair: return repair(args);
     case command::views: return views(args);
@@ -29,12 +36,17 @@ exit_code run(const arguments& args) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader such as head may leave early: the verdict stands
+  std::unique_ptr<numdiff::store::team> team;
+  const auto say = [&](std::string_view problem) {
+    if (!is_helper(team.get())) write_error(problem);
+  };
   try {
-    return static_cast<int>(run(parse(argc, argv)));
+    team = launched_team();
+    return static_cast<int>(run(parse(argc, argv), team.get()));
   } catch (const std::bad_alloc&) {
-    write_error("out of memory: give --step, --scope or --rank to look at less");
+    say("out of memory: give --step, --scope or --rank to look at less");
   } catch (const std::exception& problem) {
-    write_error(problem.what());
+    say(problem.what());
   }
   return static_cast<int>(exit_code::trouble);
 }

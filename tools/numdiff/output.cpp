@@ -95,9 +95,9 @@ report::style style_of(const arguments& args) {
   return s;
 }
 
-model::run load(const std::string& path) {
-  const progress shown("reading " + path);
-  return store::load_run(path);
+std::vector<model::run> load(const std::vector<std::string>& paths, store::team* team) {
+  const progress shown(fmt::format("reading {}", fmt::join(paths, ", ")));
+  return store::load_runs(paths, {.team = team});
 }
 
 void refuse_same(const model::run& a, const model::run& b) {

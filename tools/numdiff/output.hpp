@@ -2,10 +2,12 @@
 // Where text goes: standard output, files that are complete or not there, and a terminal's progress.
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "arguments.hpp"
 #include "model/run.hpp"
 #include "report/style.hpp"
+#include "store/team.hpp"
 
 namespace numdiff::program {
 
@@ -30,8 +32,8 @@ void write_error(std::string_view message);
 
 report::style style_of(const arguments& args);
 
-// Reads a run, and says so on a terminal.
-model::run load(const std::string& path);
+// Reads runs, and says so on a terminal. In a helper of the team there are none.
+std::vector<model::run> load(const std::vector<std::string>& paths, store::team* team);
 
 // Throws std::runtime_error when both are of one file.
 void refuse_same(const model::run& a, const model::run& b);
