@@ -52,7 +52,8 @@ class drift_measure {
  private:
   static bool counts(const logical_op& op, const logical_capture& c) {
     if (op.outside || c.role == role::scalar || c.role == role::scale) return false;
-    const bool forward = op.phase == phase::forward || op.phase == phase::none || op.phase == phase::evaluation;
+    const bool forward =
+        op.phase == phase::forward || op.phase == phase::none || op.phase == phase::evaluation;
     return forward && (c.written || c.role == role::weight);
   }
 
@@ -114,18 +115,12 @@ class drift_measure {
   void find_first() {
     std::int64_t earliest = -1;
     for (const layer_drift& l : report_.layers) {
-      if (!drifts(l)) continue;
-      const std::int64_t step = l.points[l.growth.change_at].step;
-      if (earliest < 0 || step < earliest) earliest = step;
+      if (l.drifts() && (earliest < 0 || l.from_step() < earliest)) earliest = l.from_step();
     }
     for (std::size_t i = 0; i < report_.layers.size() && report_.first < 0; ++i) {
       const layer_drift& l = report_.layers[i];
-      if (drifts(l) && l.points[l.growth.earliest].step <= earliest) report_.first = static_cast<int>(i);
+      if (l.drifts() && l.points[l.growth.earliest].step <= earliest) report_.first = static_cast<int>(i);
     }
-  }
-
-  static bool drifts(const layer_drift& l) {
-    return l.growth.changes || l.growth.law == growth_law::linear || l.growth.law == growth_law::exponential;
   }
 
   void conclude() {
@@ -161,7 +156,18 @@ class drift_measure {
 
 }  // namespace
 
-drift_report measure_drift(const model::run& reference, const model::run& test, const model::selection& select) {
+std::int64_t layer_drift::from_step() const {
+  return drifts() ? points[growth.change_at].step : -1;
+}
+
+double layer_drift::expected(std::int64_t step) const {
+  if (points.empty()) return 0;
+  const std::size_t begin = growth.changes ? growth.change_at - 1 : 0;
+  return growth.level * static_cast<double>(1 + std::max<std::int64_t>(0, step - points[begin].step));
+}
+
+drift_report measure_drift(const model::run& reference, const model::run& test,
+                           const model::selection& select) {
   return drift_measure(reference, test, select).run();
 }
 

@@ -10,8 +10,8 @@ namespace numdiff::analysis {
 
 namespace {
 
-// Scatter of the logarithm of an error that no fit may explain away: sketches estimate it to 4 %, and the batch
-// of a step moves it by more.
+// Scatter of the logarithm of an error that no fit may explain away: sketches estimate it to 4 %, and the
+// batch of a step moves it by more.
 constexpr double scatter = 0.08;
 constexpr double beyond_expected = 2;
 constexpr double strong_odds = 100, possible_odds = 20;
@@ -110,7 +110,11 @@ fit multiplies(const series& s, std::size_t from, int parameters) {
     const double r = s.log_error[i] - level - slope * x_of(i);
     squares += r * r;
   }
-  return {shape::power, from, score_of(s, squares, parameters), std::exp(level), std::exp(slope),
+  return {shape::power,
+          from,
+          score_of(s, squares, parameters),
+          std::exp(level),
+          std::exp(slope),
           std::exp(level + slope * x_of(s.size() - 1))};
 }
 
@@ -130,17 +134,39 @@ fit jumps(const series& s, std::size_t from) {
   return {shape::jump, from, score_of(s, squares, 3), std::exp(before), 0, std::exp(behind)};
 }
 
+// Adds the laws with a change at `from`.
+void add_changes(const series& s, std::size_t from, std::vector<fit>& fits) {
+  fits.push_back(jumps(s, from));
+  fits.push_back(grows_by(s, shape::line, from, 3));
+  fits.push_back(multiplies(s, from, 3));
+}
+
+// Changes are tried at every point of a short series; of a long one at some, and then at all near the best.
 std::vector<fit> all_fits(const series& s) {
+  constexpr std::size_t tries = 48;
   const scaled flat = against(s, [](std::size_t) { return 0.0; });
-  std::vector<fit> fits = {{shape::level, 0, score_of(s, flat.squares, 1), std::exp(flat.log_level), 0,
-                            std::exp(flat.log_level)},
-                           grows_by(s, shape::walk, 0, 2), grows_by(s, shape::line, 0, 2),
-                           multiplies(s, 0, 2)};
-  for (std::size_t from = shortest_part; from + shortest_part <= s.size(); ++from) {
-    fits.push_back(jumps(s, from));
-    fits.push_back(grows_by(s, shape::line, from, 3));
-    fits.push_back(multiplies(s, from, 3));
+  std::vector<fit> fits = {
+      {shape::level, 0, score_of(s, flat.squares, 1), std::exp(flat.log_level), 0, std::exp(flat.log_level)},
+      grows_by(s, shape::walk, 0, 2),
+      grows_by(s, shape::line, 0, 2),
+      multiplies(s, 0, 2)};
+  const std::size_t end = s.size() - shortest_part + 1, stride = 1 + (end - shortest_part) / tries;
+  for (std::size_t from = shortest_part; from < end; from += stride) add_changes(s, from, fits);
+  if (stride == 1) return fits;
+  std::vector<std::size_t> best;
+  for (const analysis::shape what : {shape::jump, shape::line, shape::power}) {
+    const fit* least = nullptr;
+    for (const fit& f : fits)
+      if (f.shape == what && f.from > 0 && (least == nullptr || f.score < least->score)) least = &f;
+    best.push_back(least->from);
   }
+  std::vector<bool> wanted(end, false);
+  for (const std::size_t at : best)
+    for (std::size_t from = std::max(shortest_part, at - std::min(at, stride - 1));
+         from < std::min(end, at + stride); ++from)
+      wanted[from] = (from - shortest_part) % stride != 0;
+  for (std::size_t from = shortest_part; from < end; ++from)
+    if (wanted[from]) add_changes(s, from, fits);
   return fits;
 }
 
@@ -187,8 +213,8 @@ growth fit_growth(std::span<const growth_point> points, double floor) {
   for (const fit& f : fits) {
     const double weight = std::exp((best->score - f.score) / 2);
     all += weight;
-    const bool agrees = grows ? !honest(f) && law_of(f) == law_of(chosen) && (f.from > 0) == (chosen.from > 0)
-                              : honest(f);
+    const bool agrees =
+        grows ? !honest(f) && law_of(f) == law_of(chosen) && (f.from > 0) == (chosen.from > 0) : honest(f);
     if (agrees) same += weight;
   }
   g.law = grows ? law_of(chosen) : growth_law::none;
@@ -201,7 +227,8 @@ growth fit_growth(std::span<const growth_point> points, double floor) {
   if (!g.changes) return g;
   g.change_at = g.earliest = g.latest = chosen.from;
   for (const fit& f : fits) {
-    if (f.shape != chosen.shape || f.from == 0 || f.score - chosen.score > 2 * std::log(possible_odds)) continue;
+    if (f.shape != chosen.shape || f.from == 0 || f.score - chosen.score > 2 * std::log(possible_odds))
+      continue;
     g.earliest = std::min(g.earliest, f.from);
     g.latest = std::max(g.latest, f.from);
   }

@@ -3,7 +3,7 @@
 
 As in console blocks of the documentation: a command that exits other than 0 ends with `# exits 1`; `...` stands for any
 text or any lines; output is only compared where some is given. Standard error and output come together, in order.
-`make_run` and `spoil.py` are on PATH; the folder is empty at the start.
+`make_run`, `many_ranks` and `spoil.py` are on PATH; the folder is empty at the start.
 Usage: run_case.py ROOT BUILD CASE
 """
 import os
@@ -20,10 +20,12 @@ from doc_commands import matches, steps  # noqa: E402
 def main():
     root, build, case = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
     here = pathlib.Path(__file__).resolve().parent
-    path = f"{build}/bin:{build}/tests/program:{here}:{os.environ['PATH']}"
+    path = f"{build}/bin:{build}/tests/program:{build}/tests/measure:{here}:{os.environ['PATH']}"
     environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMDIFF_")}
     environment.update(PATH=path, SCHEMA=str(root / "docs/report.schema.json"),
-                       ARRAYS_SCHEMA=str(root / "docs/arrays.schema.json"))
+                       ARRAYS_SCHEMA=str(root / "docs/arrays.schema.json"),
+                       DRIFT_SCHEMA=str(root / "docs/drift.schema.json"),
+                       OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     lines = [line for line in case.read_text().splitlines() if line.strip() and not line.startswith("# ")]
     failed = ran = 0
     with tempfile.TemporaryDirectory() as scratch:

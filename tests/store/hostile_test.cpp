@@ -98,7 +98,7 @@ TEST_CASE("bad files are refused with one sentence that names file, place and re
       {"soft_link", "/captures", "link"},
       {"external_link", "/captures", "link"},
       {"link_in_path", "/payload", "link"},
-      {"external_storage", "/histograms", "in another file"},
+      {"external_storage", "/string_heap", "in another file"},
       {"virtual_dataset", "/captures", "virtual"},
       {"filtered", "/captures", "filtered"},
       {"group_for_dataset", "/captures", "not a dataset"},

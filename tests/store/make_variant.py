@@ -72,8 +72,8 @@ def make(good, out, variant):
             run.move("payload", "elsewhere")
             run["payload"] = h5py.SoftLink("/elsewhere")
         elif variant == "external_storage":
-            del run["histograms"]
-            run.create_dataset("histograms", shape=(64,), dtype="u1", external=[("/etc/passwd", 0, 64)])
+            del run["string_heap"]
+            run.create_dataset("string_heap", shape=(4096,), dtype="u1", external=[("/etc/passwd", 0, 4096)])
         elif variant == "virtual_dataset":
             layout = h5py.VirtualLayout(shape=captures.shape, dtype=captures.dtype)
             layout[:] = h5py.VirtualSource(good, "captures", shape=captures.shape)

@@ -34,6 +34,13 @@ constexpr const char* check_examples = R"(Examples:
 Exit status: 0 healthy, 1 a fault, 2 trouble (usage, a file that cannot be read),
 3 what was judged is in order, but not everything was judged.)";
 
+constexpr const char* drift_examples = R"(Examples:
+  numdiff drift run_a.h5 run_b.h5                  where and when do they drift apart?
+  numdiff drift --step 0:1000:10 --json=drift.json run_a.h5 run_b.h5
+
+Exit status: 0 steady, 1 a layer drifts, 2 trouble (usage, a file that cannot be
+read), 3 nothing drifts, but not everything was compared.)";
+
 constexpr const char* envelope_examples = R"(Examples:
   numdiff envelope good1.h5 good2.h5 good3.h5 -o noise.h5
   numdiff --envelope noise.h5 run_a.h5 run_b.h5    judge by these distances)";
@@ -63,6 +70,7 @@ struct formatter : CLI::Formatter {
     if (app->get_parent() != nullptr) return CLI::Formatter::make_usage(app, name);
     return "Usage: numdiff [OPTIONS] REFERENCE [TRUSTED] TEST\n       numdiff check|show|repair|views "
            "[OPTIONS] RUN\n"
+           "       numdiff drift [OPTIONS] REFERENCE TEST\n"
            "       numdiff envelope RUN RUN... -o FILE\n"
            "       numdiff explain [RULE|CAUSE]\n\n";
   }
@@ -81,6 +89,8 @@ std::string tidy(std::string help) {
   replace_all("tensor TENSOR", "TENSOR       ");
   replace_all("] run [tensor]", "] RUN [TENSOR]");
   replace_all("] run\n", "] RUN\n");
+  replace_all("runs REFERENCE TEST ... REQUIRED", "REFERENCE TEST                  ");
+  replace_all("drift [OPTIONS] runs...\n", "drift [OPTIONS] REFERENCE TEST\n");
   replace_all("] runs...\n", "] RUN...\n");
   replace_all("rule RULE|CAUSE", "RULE|CAUSE     ");
   replace_all("] [rule]", "] [RULE|CAUSE]");
@@ -173,6 +183,8 @@ void finish(arguments& args, const raw_options& raw) {
   if (args.command == command::explain) return;
   if (args.command == command::envelope) {
     if (args.files.size() < 2) refuse("give two or more runs that are known to be good");
+  } else if (args.command == command::drift) {
+    if (args.files.size() != 2) refuse("give two runs, the reference first");
   } else if (args.command != command::compare) {
     args.files = {raw.run};
   } else {
@@ -223,6 +235,15 @@ arguments parse(int argc, const char* const* argv) {
   add_strict(*check, args);
   add_output(*check, args, raw);
   check->callback([&] { args.command = command::check; });
+
+  CLI::App* drift = app.add_subcommand("drift", "how the distance of two runs grows over steps");
+  drift->footer(drift_examples);
+  drift->add_option("runs", args.files, "two run files of the same steps; the first is the reference")
+      ->type_name("REFERENCE TEST")
+      ->required();
+  add_selection(*drift, args, raw);
+  add_output(*drift, args, raw);
+  drift->callback([&] { args.command = command::drift; });
 
   CLI::App* envelope = app.add_subcommand("envelope", "measure how far apart good runs are");
   envelope->footer(envelope_examples);

@@ -11,7 +11,7 @@
 
 namespace numdiff::program {
 
-enum class command { compare, check, envelope, show, repair, views, explain, help, version };
+enum class command { compare, check, drift, envelope, show, repair, views, explain, help, version };
 enum class colour { automatic, always, never };
 
 struct arguments {

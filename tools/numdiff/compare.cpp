@@ -19,15 +19,6 @@ namespace numdiff::program {
 
 namespace {
 
-exit_code code_of(analysis::outcome verdict) {
-  switch (verdict) {
-    case analysis::outcome::agree: return exit_code::agree;
-    case analysis::outcome::differ: return exit_code::differ;
-    case analysis::outcome::incomplete: break;
-  }
-  return exit_code::incomplete;
-}
-
 // What the command line names beside the runs; every process of a team reads it, so that all stop where one does.
 struct beside {
   explicit beside(const arguments& args) {

@@ -1,5 +1,6 @@
 #pragma once
 // What the program's exit status says. Scripts rely on it: never renumber.
+#include "analysis/comparison.hpp"
 
 namespace numdiff::program {
 
@@ -9,5 +10,11 @@ enum class exit_code : int {
   trouble = 2,     // usage, or a file that cannot be read or written: there is no answer
   incomplete = 3,  // what was compared agrees, but not everything was compared
 };
+
+constexpr exit_code code_of(analysis::outcome verdict) noexcept {
+  return verdict == analysis::outcome::agree    ? exit_code::agree
+         : verdict == analysis::outcome::differ ? exit_code::differ
+                                                : exit_code::incomplete;
+}
 
 }  // namespace numdiff::program

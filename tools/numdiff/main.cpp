@@ -15,12 +15,13 @@ using namespace numdiff::program;
 namespace store = numdiff::store;
 
 exit_code run(const arguments& args, store::team* team) {
-  const bool shared =
-      args.command == command::compare || args.command == command::check || args.command == command::envelope;
+  const bool shared = args.command == command::compare || args.command == command::check ||
+                      args.command == command::drift || args.command == command::envelope;
   if (is_helper(team) && !shared) return exit_code::agree;
   switch (args.command) {
     case command::compare: return compare(args, team);
     case command::check: return check(args, team);
+    case command::drift: return drift(args, team);
     case command::envelope: return envelope(args, team);
     case command::show: return show(args);
     case command::repair: return repair(args);

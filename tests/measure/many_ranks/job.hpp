@@ -1,19 +1,18 @@
 #pragma once
 // The shape of a job: how many ranks along each axis, and what they compute.
 #include <cstdint>
-#include <string>
 
 namespace many_ranks {
 
-inline constexpr std::int64_t tokens = 16;   // of one data-parallel replica
-inline constexpr std::int64_t width = 64;    // of the residual stream
-inline constexpr std::int64_t inner = 256;   // of the feed-forward part, divided by tensor parallelism
-inline constexpr std::int64_t captures = 12; // of one layer on one rank
+inline constexpr std::int64_t tokens = 16;  // of one data-parallel replica
+inline constexpr std::int64_t width = 64;   // of the residual stream
+inline constexpr std::int64_t inner = 256;  // of the feed-forward part, divided by tensor parallelism
 
 struct job {
   std::int32_t tp = 1, dp = 1, pp = 1;
   std::int64_t layers = 1, steps = 1;
-  std::int64_t batch = 1;  // replicas' worth of tokens in all; dp divides it
+  std::int64_t batch = 1;   // replicas' worth of tokens in all; dp divides it
+  std::int64_t twice = -1;  // from this step on the optimizer applies the gradient of the middle layer twice
 
   [[nodiscard]] std::int32_t world() const { return tp * dp * pp; }
   // Tensor parallelism runs fastest, pipeline stages slowest.

@@ -1,7 +1,8 @@
 // Writes a run of many ranks at level sketch without training it, and the same job on one rank:
-//   many_ranks FILE [tp=T] [dp=D] [pp=P] [layers=L] [steps=S] [batch=B]
+//   many_ranks FILE [tp=T] [dp=D] [pp=P] [layers=L] [steps=S] [batch=B] [twice=STEP]
 // FILE is the run's; each rank writes 12 captures a layer and step, less on one rank, which reduces nothing.
-// `batch` counts tokens in replicas and must be the same in runs that are compared; D by default.
+// `batch` counts tokens in replicas and must be the same in runs that are compared; D by default. From step
+// `twice` on, the optimizer applies the gradient of the middle layer twice.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,13 +26,16 @@ job parse_job(int argc, char** argv) {
     const std::size_t equals = word.find('=');
     const std::string key = word.substr(0, equals);
     const std::int64_t value = equals == std::string::npos ? 0 : std::stoll(word.substr(equals + 1));
-    if (value < 1 || value > 1000000) throw std::invalid_argument(word + ": not a number from 1 to 1000000");
+    if (value < (key == "twice" ? 0 : 1) || value > 1000000)
+      throw std::invalid_argument(word + ": not a number up to 1000000");
     if (key == "layers")
       j.layers = value;
     else if (key == "steps")
       j.steps = value;
     else if (key == "batch")
       j.batch = value;
+    else if (key == "twice")
+      j.twice = value;
     else if (key == "tp" || key == "dp" || key == "pp")
       (key == "tp" ? j.tp : key == "dp" ? j.dp : j.pp) = static_cast<std::int32_t>(value);
     else
@@ -52,13 +56,12 @@ void record_replicas(const std::string& file, const stack& of, std::int32_t firs
     replica_steps values;
     for (std::int64_t step = 0; step < shape.steps; ++step) values.push_back(of.replica(step, d));
     for (std::int32_t stage = 0; stage < shape.pp; ++stage)
-      for (std::int32_t t = 0; t < shape.tp; ++t) record_rank(file, "many-ranks", of, stage, d, t, values);
+      for (std::int32_t t = 0; t < shape.tp; ++t) record_rank(file, file, of, stage, d, t, values);
   }
 }
 
 int record_all(const std::string& file, const stack& of) {
-  const auto workers =
-      static_cast<std::int32_t>(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
+  const auto workers = static_cast<std::int32_t>(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
   std::vector<pid_t> children;
   for (std::int32_t w = 0; w < std::min(workers, of.shape().dp); ++w) {
     const pid_t child = ::fork();
@@ -88,7 +91,9 @@ int record_all(const std::string& file, const stack& of) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc < 2) throw std::invalid_argument("usage: many_ranks FILE [tp=T] [dp=D] [pp=P] [layers=L] [steps=S] [batch=B]");
+    if (argc < 2)
+      throw std::invalid_argument(
+          "usage: many_ranks FILE [tp=T] [dp=D] [pp=P] [layers=L] [steps=S] [batch=B] [twice=STEP]");
     const many_ranks::stack computed(many_ranks::parse_job(argc, argv));
     return many_ranks::record_all(argv[1], computed);
   } catch (const std::exception& problem) {

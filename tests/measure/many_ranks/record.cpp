@@ -25,9 +25,9 @@ class rank_recorder {
     const std::int64_t first = stage_ * job_.stage_layers(), last = first + job_.stage_layers();
     {
       NUMDIFF_PHASE(forward);
-      if (stage_ > 0) pass("receive", numdiff::collective_operation::receive, layers, first, stage_ - 1);
+      if (stage_ > 0) receive(layers, first);
       for (std::int64_t l = first; l < last; ++l) forward(number, l, layers[static_cast<std::size_t>(l)]);
-      if (stage_ + 1 < job_.pp) pass("send", numdiff::collective_operation::send, layers, last, stage_ + 1);
+      if (stage_ + 1 < job_.pp) send(layers, last);
     }
     NUMDIFF_PHASE(backward);
     for (std::int64_t l = last; l-- > first;) backward(number, l, layers[static_cast<std::size_t>(l)]);
@@ -95,23 +95,26 @@ class rank_recorder {
   }
 
   // The residual stream on its way from one pipeline stage to the next: what `layer` reads.
-  void pass(const char* name, numdiff::collective_operation what, const std::vector<layer_values>& layers,
-            std::int64_t layer, std::int32_t other) {
-    NUMDIFF_OP(op, name, send, numdiff::dtypes(dtype::f32, dtype::f32, dtype::f32));
-    NUMDIFF_COLLECTIVE(op, numdiff::collective(what)
-                               .communicator("pp")
-                               .sequence(pp_sequence_++)
-                               .size(2)
-                               .count(job_.rows() * width)
-                               .wire(dtype::f32)
-                               .peer(job_.rank(other, replica_, part_)));
-    const numdiff::view x = stream(layers[static_cast<std::size_t>(layer)].x);
-    if (what == numdiff::collective_operation::send)
-      NUMDIFF_INPUT(op, "x", x);
-    else
-      NUMDIFF_OUTPUT(op, "x", x);
+  void send(const std::vector<layer_values>& layers, std::int64_t layer) {
+    NUMDIFF_OP(op, "send", send, numdiff::dtypes(dtype::f32, dtype::f32, dtype::f32));
+    NUMDIFF_COLLECTIVE(op, pass(numdiff::collective_operation::send, stage_ + 1));
+    NUMDIFF_INPUT(op, "x", stream(layers[static_cast<std::size_t>(layer)].x));
+  }
+  void receive(const std::vector<layer_values>& layers, std::int64_t layer) {
+    NUMDIFF_OP(op, "receive", receive, numdiff::dtypes(dtype::f32, dtype::f32, dtype::f32));
+    NUMDIFF_COLLECTIVE(op, pass(numdiff::collective_operation::receive, stage_ - 1));
+    NUMDIFF_OUTPUT(op, "x", stream(layers[static_cast<std::size_t>(layer)].x));
   }
 
+  [[nodiscard]] numdiff::collective pass(numdiff::collective_operation what, std::int32_t other) {
+    return numdiff::collective(what)
+        .communicator("pp")
+        .sequence(pp_sequence_++)
+        .size(2)
+        .count(job_.rows() * width)
+        .wire(dtype::f32)
+        .peer(job_.rank(other, replica_, part_));
+  }
   [[nodiscard]] static numdiff::collective sum_over(const char* axis, const std::vector<std::int32_t>& ranks,
                                                     std::int64_t sequence, std::int64_t count) {
     const auto size = static_cast<std::uint32_t>(ranks.size());

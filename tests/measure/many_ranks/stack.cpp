@@ -15,7 +15,7 @@ float noise(std::uint64_t stream, std::uint64_t at) {
   return static_cast<float>(h >> 40) * 0x1p-23F - 1.0F;
 }
 
-enum stream : std::uint64_t { of_batch = 1, of_up = 1000, of_down = 2000, of_gradient = 1000000 };
+enum stream : std::uint64_t { of_batch = 1, of_up = 1000, of_down = 2000, of_gradient = 3000 };
 
 matrix drawn(std::uint64_t stream, std::int64_t count, float scale) {
   matrix m(static_cast<std::size_t>(count));
@@ -24,8 +24,8 @@ matrix drawn(std::uint64_t stream, std::int64_t count, float scale) {
 }
 
 // c[m x n] += a[m x k] b[k x n]; `lda`, `ldb` columns in memory.
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* b,
-              std::int64_t ldb, float* c) {
+void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda,
+              const float* b, std::int64_t ldb, float* c) {
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t l = 0; l < k; ++l) {
       const float x = a[i * lda + l];
@@ -44,7 +44,7 @@ matrix normed(const matrix& x) {
   return y;
 }
 
-// y^T g, where g is what a loss would send back: noise, the same for the same token in every layout.
+// y^T g, where g is what a loss would send back: noise, the same for a token in every layout and step.
 matrix weight_gradient(const matrix& y, std::int64_t first_row, std::uint64_t stream) {
   const auto rows = static_cast<std::int64_t>(y.size()) / width;
   matrix sum(static_cast<std::size_t>(width * inner)), back(static_cast<std::size_t>(inner));
@@ -77,7 +77,9 @@ stack::stack(const job& shape) : shape_(shape) {
     }
     for (std::int64_t l = 0; l < shape.layers; ++l) {
       matrix next = up_[at(step, l)];
-      for (std::size_t i = 0; i < next.size(); ++i) next[i] -= 0.001F * gradients_[at(step, l)][i];
+      const bool twice = shape.twice >= 0 && step >= shape.twice && l == shape.layers / 2;
+      for (std::size_t i = 0; i < next.size(); ++i)
+        next[i] -= (twice ? 0.002F : 0.001F) * gradients_[at(step, l)][i];
       up_.push_back(std::move(next));
     }
   }
@@ -106,13 +108,13 @@ std::vector<layer_values> stack::replica(std::int64_t step, std::int32_t number)
     v.r.resize(x.size());
     for (std::int32_t t = 0; t < shape_.tp; ++t) {
       matrix& z = v.z.emplace_back(x.size());
-      multiply(rows, width, columns, v.u.data() + t * columns, inner,
-               down(l).data() + t * columns * width, width, z.data());
+      multiply(rows, width, columns, v.u.data() + t * columns, inner, down(l).data() + t * columns * width,
+               width, z.data());
       for (std::size_t i = 0; i < z.size(); ++i) v.r[i] += z[i];
     }
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += v.r[i];
     v.out = x;
-    v.gradient = weight_gradient(v.y, number * rows, of_gradient + at(step, l));
+    v.gradient = weight_gradient(v.y, number * rows, of_gradient + static_cast<std::uint64_t>(l));
   }
   return layers;
 }
