@@ -177,8 +177,9 @@ void chain::link_rank(std::uint32_t rank, std::vector<rank_capture> order) {
     const auto moved_from = [&]() -> std::int32_t {
       const auto bag = bags.find(bag_key(row));
       if (bag == bags.end()) return -1;
-      const auto same = std::find_if(bag->second.rbegin(), bag->second.rend(),
-                                     [&](const rank_capture& s) { return same_sums(row, data.captures[s.row]); });
+      const auto same = std::find_if(bag->second.rbegin(), bag->second.rend(), [&](const rank_capture& s) {
+        return same_sums(row, data.captures[s.row]);
+      });
       return same == bag->second.rend() ? -1 : same->capture;
     };
     link found;

@@ -80,16 +80,16 @@ struct rank_data {
   std::string path;
   std::int32_t rank = 0;
   string_table strings;
-  std::vector<op_row> ops;                                           // ascending seq
-  std::vector<capture_row> captures;                                 // ascending seq
-  std::vector<cast_row> casts;                                       // ascending capture
-  std::vector<scales_row> scales;                                    // ascending capture
-  std::vector<collective_row> collectives;                           // ascending op
-  std::vector<event_row> events;                                     // ascending seq
-  std::vector<shape_row> shapes;                                     // by capture_row.shape
-  sketch_table sketches;                                             // by capture_row.sketch
-  std::vector<std::byte> histograms;                                 // encoded, by byte offset
-  std::multimap<std::uint64_t, extra> extras;                        // by owner seq; 0 the run
+  std::vector<op_row> ops;                     // ascending seq
+  std::vector<capture_row> captures;           // ascending seq
+  std::vector<cast_row> casts;                 // ascending capture
+  std::vector<scales_row> scales;              // ascending capture
+  std::vector<collective_row> collectives;     // ascending op
+  std::vector<event_row> events;               // ascending seq
+  std::vector<shape_row> shapes;               // by capture_row.shape
+  sketch_table sketches;                       // by capture_row.sketch
+  std::vector<std::byte> histograms;           // encoded, by byte offset
+  std::multimap<std::uint64_t, extra> extras;  // by owner seq; 0 the run
   std::map<std::string, manifest_entry, std::less<>> manifest;
   std::shared_ptr<const payload_source> payload;
   drop_counts drops;

@@ -1,6 +1,6 @@
 #pragma once
-// The sketches of one rank by row. Those of a run file stay there until they are asked for: thousands of ranks
-// are compared without holding all of them.
+// The sketches of one rank by row. Those of a run file stay there until they are asked for: thousands of
+// ranks are compared without holding all of them.
 #include <cstddef>
 #include <memory>
 #include <utility>

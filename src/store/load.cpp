@@ -102,8 +102,7 @@ loading begin(const std::string& path, maybe_index index, std::vector<std::strin
       continue;
     }
     l.run.missing.push_back(r);
-    l.run.warnings.push_back(path + ": the file of rank " + std::to_string(r) + ", " + name +
-                             ", is missing");
+    l.run.warnings.push_back(path + ": the file of rank " + std::to_string(r) + ", " + name + ", is missing");
   }
   if (l.ranks.empty()) throw error(path, "", "open", "names no rank file that is there");
   l.index = std::move(index);
@@ -145,8 +144,7 @@ std::vector<loading> begin_all(std::span<const std::string> paths, bool isolate,
                                std::vector<std::string>& files) {
   std::vector<maybe_index> indexes = read_indexes(paths, isolate);
   std::vector<loading> all;
-  for (std::size_t i = 0; i < paths.size(); ++i)
-    all.push_back(begin(paths[i], std::move(indexes[i]), files));
+  for (std::size_t i = 0; i < paths.size(); ++i) all.push_back(begin(paths[i], std::move(indexes[i]), files));
   return all;
 }
 

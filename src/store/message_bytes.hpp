@@ -83,7 +83,9 @@ class byte_reader {
   }
 
  private:
-  [[noreturn]] static void end() { throw std::runtime_error("a process of numdiff sent half of what it read"); }
+  [[noreturn]] static void end() {
+    throw std::runtime_error("a process of numdiff sent half of what it read");
+  }
   void copy(void* to, std::size_t count) {
     if (count > rest_.size()) end();
     if (count > 0) std::memcpy(to, rest_.data(), count);

@@ -1,6 +1,6 @@
 #pragma once
-// Descriptors of run files that are read again and again, as many as the system allows: the one that was opened
-// first is closed for the next.
+// Descriptors of run files that are read again and again, as many as the system allows: the one that was
+// opened first is closed for the next.
 #include <cstddef>
 #include <list>
 #include <map>
@@ -14,8 +14,8 @@ class stored_file;
 class open_files {
  public:
   static open_files& shared();
-  // The descriptor stays open while the result lives. Throws store::error when the file cannot be opened or is
-  // another one now.
+  // The descriptor stays open while the result lives. Throws store::error when the file cannot be opened or
+  // is another one now.
   std::shared_ptr<const int> get(const stored_file& file);
   void forget(const stored_file& file) noexcept;
 

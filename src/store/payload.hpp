@@ -19,8 +19,8 @@ class payload_reader final : public model::payload_source {
   // `stored`: committed elements; `behind`: codes that follow them.
   payload_reader(std::shared_ptr<const stored_file> file, places stored, codes behind);
 
-  // Throws store::error for a range that is not stored, and when the file was replaced meanwhile. Reads may run
-  // at the same time in several threads.
+  // Throws store::error for a range that is not stored, and when the file was replaced meanwhile. Reads may
+  // run at the same time in several threads.
   void read(dtype type, std::int64_t first, std::span<std::byte> out) const override;
 
   [[nodiscard]] const std::shared_ptr<const stored_file>& file() const noexcept { return file_; }

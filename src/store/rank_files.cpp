@@ -109,8 +109,7 @@ class team_reader {
     if (const std::optional<failed_reading> failed = read(keep)) {
       send_failure(*team_, failed->file, failed->why);
     } else {
-      for (const std::size_t file : share_)
-        send_content(*team_, file, std::exchange(contents[file], {}));
+      for (const std::size_t file : share_) send_content(*team_, file, std::exchange(contents[file], {}));
     }
     send_end(*team_);
   }

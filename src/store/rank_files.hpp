@@ -14,8 +14,8 @@ struct rank_file_content {
   std::string warning;  // one sentence, "" none
 };
 
-// By place in `paths`; empty in other processes than the first of a team. Throws what the first file that cannot
-// be read throws.
+// By place in `paths`; empty in other processes than the first of a team. Throws what the first file that
+// cannot be read throws.
 std::vector<rank_file_content> read_rank_files(std::span<const std::string> paths, const load_options& how);
 
 // In another process than the first of a team: tells that one that nothing comes, and why.

@@ -122,7 +122,7 @@ void read_file(const std::string& path, sketches_are how, rank_tables& out, std:
     if (commit.length.payload[d] == 0) continue;
     require_width(all[type], 1, at);
     out.payload[d] = find_rows(file, *all[type], h5::code_type(type, at).get(),
-                                      static_cast<std::uint64_t>(commit.length.payload[d]), at);
+                               static_cast<std::uint64_t>(commit.length.payload[d]), at);
   }
   for (const table t : {table::ops, table::captures})
     if (const auto& data = all[t]) behind += static_cast<std::int64_t>(data->rows) - commit.length[t];

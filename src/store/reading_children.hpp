@@ -1,7 +1,7 @@
 #pragma once
 // Reads files in child processes, each file once: a file made to crash HDF5 is refused by its name, and takes
-// nothing with it. As many children as there are processors read at the same time, which threads could not: HDF5
-// has one lock.
+// nothing with it. As many children as there are processors read at the same time, which threads could not:
+// HDF5 has one lock.
 #include <cstddef>
 #include <functional>
 #include <optional>

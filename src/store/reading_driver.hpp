@@ -1,7 +1,7 @@
 #pragma once
 // How HDF5 reads run files: by pread, and, on request, not at all. A reader that wants to know where rows lie
-// asks for them as if it read them, and is told the places instead of the bytes. HDF5 1.10 has no other way that
-// is linear in the number of chunks.
+// asks for them as if it read them, and is told the places instead of the bytes. HDF5 1.10 has no other way
+// that is linear in the number of chunks.
 #include <cstddef>
 #include <cstdint>
 #include <span>

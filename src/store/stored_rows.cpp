@@ -22,7 +22,8 @@ namespace {
 class untouched_memory {
  public:
   explicit untouched_memory(std::size_t bytes) : bytes_(bytes) {
-    void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* at =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) throw std::bad_alloc();
     at_ = static_cast<std::byte*>(at);
   }
@@ -57,7 +58,8 @@ row_places find_rows(const guarded_file& file, const guarded_dataset& data, hid_
   const untouched_memory memory(static_cast<std::size_t>(block * found.row_bytes));
   for (std::uint64_t first = 0; first < rows; first += block) {
     const std::uint64_t count = std::min(block, rows - first);
-    const std::span<std::byte> buffer = memory.span().first(static_cast<std::size_t>(count * found.row_bytes));
+    const std::span<std::byte> buffer =
+        memory.span().first(static_cast<std::size_t>(count * found.row_bytes));
     read_recorder recorder(buffer);
     read_raw(data, type, first, count, buffer.data(), at);
     std::size_t reached = 0;
@@ -66,10 +68,9 @@ row_places find_rows(const guarded_file& file, const guarded_dataset& data, hid_
         refuse(at, "has rows that are not stored: the file is damaged");
       reached += piece.bytes;
       const std::uint64_t row = first + piece.to / found.row_bytes;
-      const bool goes_on = !found.pieces.empty() &&
-                           found.pieces.back().offset +
-                                   (row - found.pieces.back().first) * found.row_bytes ==
-                               piece.offset;
+      const bool goes_on =
+          !found.pieces.empty() &&
+          found.pieces.back().offset + (row - found.pieces.back().first) * found.row_bytes == piece.offset;
       if (!goes_on) found.pieces.push_back({row, piece.offset});
     }
     if (reached != buffer.size()) refuse(at, "has rows that are not stored: the file is damaged");
@@ -96,7 +97,8 @@ void stored_file::read(const row_places& rows, std::uint64_t first, std::span<st
     const row_piece& here = *std::prev(piece);
     const std::uint64_t end = piece == rows.pieces.end() ? rows.rows : piece->first;
     const std::uint64_t bytes = std::min<std::uint64_t>(out.size(), (end - first) * rows.row_bytes);
-    read_bytes(here.offset + (first - here.first) * rows.row_bytes, out.first(static_cast<std::size_t>(bytes)));
+    read_bytes(here.offset + (first - here.first) * rows.row_bytes,
+               out.first(static_cast<std::size_t>(bytes)));
     out = out.subspan(static_cast<std::size_t>(bytes));
     first = end;
     if (piece != rows.pieces.end()) ++piece;

@@ -1,6 +1,6 @@
 #pragma once
-// Rows of a dataset that were left in the file: where they lie, so that they are read later without HDF5, by any
-// number of threads. Nothing that a damaged file holds can crash such a reading.
+// Rows of a dataset that were left in the file: where they lie, so that they are read later without HDF5, by
+// any number of threads. Nothing that a damaged file holds can crash such a reading.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,8 +22,8 @@ struct row_places {
   std::vector<row_piece> pieces;  // ascending
 };
 
-// Where the first `rows` rows lie. The dataset's elements must have the type `type`. Throws store::error for rows
-// that are not stored.
+// Where the first `rows` rows lie. The dataset's elements must have the type `type`. Throws store::error for
+// rows that are not stored.
 row_places find_rows(const guarded_file& file, const guarded_dataset& data, hid_t type, std::uint64_t rows,
                      const h5::place& at);
 
@@ -36,8 +36,8 @@ class stored_file {
   stored_file& operator=(const stored_file&) = delete;
   ~stored_file();
 
-  // Rows [first, first + out.size() / row_bytes), which are there. Throws store::error when the file was cut or
-  // replaced.
+  // Rows [first, first + out.size() / row_bytes), which are there. Throws store::error when the file was cut
+  // or replaced.
   void read(const row_places& rows, std::uint64_t first, std::span<std::byte> out) const;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }

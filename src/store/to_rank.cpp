@@ -142,7 +142,8 @@ model::rank_data to_rank(rank_tables&& in, const std::string& path) {
   out.drops = in.drops;
   out.cut_rows = in.cut_rows;
   out.unknown_rows = in.unknown;
-  out.payload = std::make_shared<payload_reader>(in.file, std::move(in.payload), std::move(in.payload_behind));
+  out.payload =
+      std::make_shared<payload_reader>(in.file, std::move(in.payload), std::move(in.payload_behind));
   return out;
 }
 

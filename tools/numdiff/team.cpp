@@ -53,9 +53,9 @@ std::unique_ptr<store::team> launched_team() {
     for (const std::string& place : module_places()) {
       if (::access(place.c_str(), R_OK) != 0) continue;
       void* library = ::dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);  // Open MPI's own plug-ins look there
-      const auto open = library == nullptr ? nullptr
-                                           : reinterpret_cast<open_team_function*>(
-                                                 ::dlsym(library, open_team_name));
+      const auto open = library == nullptr
+                            ? nullptr
+                            : reinterpret_cast<open_team_function*>(::dlsym(library, open_team_name));
       if (open != nullptr) return std::unique_ptr<store::team>(open(*number, *size));
     }
     if (*number > 0) ::_exit(0);  // the first one says it

@@ -6,8 +6,8 @@
 
 namespace numdiff::program {
 
-// Nothing when this process was started alone. Throws std::runtime_error when it was started by mpirun and was
-// built without MPI.
+// Nothing when this process was started alone. Throws std::runtime_error when it was started by mpirun and
+// was built without MPI.
 std::unique_ptr<store::team> launched_team();
 
 // Whether another process of a team has the word: the first one reads the answers and prints.

@@ -1,6 +1,6 @@
 #pragma once
-// A stack of feed-forward layers on a fixed batch: computed in FP32 as a job of that shape does it, part by part
-// and replica by replica, so that every rank's tensors are those of an honest run.
+// A stack of feed-forward layers on a fixed batch: computed in FP32 as a job of that shape does it, part by
+// part and replica by replica, so that every rank's tensors are those of an honest run.
 #include <cstdint>
 #include <vector>
 
@@ -27,7 +27,9 @@ class stack {
   // width x inner, at that step.
   [[nodiscard]] const matrix& up(std::int64_t step, std::int64_t layer) const;
   // inner x width
-  [[nodiscard]] const matrix& down(std::int64_t layer) const { return down_[static_cast<std::size_t>(layer)]; }
+  [[nodiscard]] const matrix& down(std::int64_t layer) const {
+    return down_[static_cast<std::size_t>(layer)];
+  }
   // width x inner: the gradient of `up` of all replicas, as a step applied it.
   [[nodiscard]] const matrix& gradient(std::int64_t step, std::int64_t layer) const;
   [[nodiscard]] std::vector<layer_values> replica(std::int64_t step, std::int32_t number) const;
