@@ -111,15 +111,14 @@ class drift_measure {
     return layer;
   }
 
-  // The layers whose change may be the earliest; of these the first that is executed.
+  // Of the layers that change first, the first that is executed.
   void find_first() {
     std::int64_t earliest = -1;
-    for (const layer_drift& l : report_.layers) {
-      if (l.drifts() && (earliest < 0 || l.from_step() < earliest)) earliest = l.from_step();
-    }
-    for (std::size_t i = 0; i < report_.layers.size() && report_.first < 0; ++i) {
+    for (std::size_t i = 0; i < report_.layers.size(); ++i) {
       const layer_drift& l = report_.layers[i];
-      if (l.drifts() && l.points[l.growth.earliest].step <= earliest) report_.first = static_cast<int>(i);
+      if (!l.drifts() || (earliest >= 0 && l.from_step() >= earliest)) continue;
+      earliest = l.from_step();
+      report_.first = static_cast<int>(i);
     }
   }
 
@@ -174,6 +173,7 @@ drift_report measure_drift(const model::run& reference, const model::run& test,
 const char* name_of(growth_law law) noexcept {
   switch (law) {
     case growth_law::none: return "none";
+    case growth_law::root: return "root";
     case growth_law::linear: return "linear";
     case growth_law::exponential: return "exponential";
     case growth_law::unknown: break;

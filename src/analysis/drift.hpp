@@ -18,7 +18,7 @@ struct layer_drift {
   analysis::growth growth;
 
   [[nodiscard]] bool drifts() const noexcept {
-    return growth.changes || growth.law == growth_law::linear || growth.law == growth_law::exponential;
+    return growth.changes || (growth.law != growth_law::none && growth.law != growth_law::unknown);
   }
   // The first step at which the error is more than it was, -1 when nothing grows.
   [[nodiscard]] std::int64_t from_step() const;

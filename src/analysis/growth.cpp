@@ -137,6 +137,7 @@ fit jumps(const series& s, std::size_t from) {
 // Adds the laws with a change at `from`.
 void add_changes(const series& s, std::size_t from, std::vector<fit>& fits) {
   fits.push_back(jumps(s, from));
+  fits.push_back(grows_by(s, shape::walk, from, 3));
   fits.push_back(grows_by(s, shape::line, from, 3));
   fits.push_back(multiplies(s, from, 3));
 }
@@ -154,7 +155,7 @@ std::vector<fit> all_fits(const series& s) {
   for (std::size_t from = shortest_part; from < end; from += stride) add_changes(s, from, fits);
   if (stride == 1) return fits;
   std::vector<std::size_t> best;
-  for (const analysis::shape what : {shape::jump, shape::line, shape::power}) {
+  for (const analysis::shape what : {shape::jump, shape::walk, shape::line, shape::power}) {
     const fit* least = nullptr;
     for (const fit& f : fits)
       if (f.shape == what && f.from > 0 && (least == nullptr || f.score < least->score)) least = &f;
@@ -171,15 +172,20 @@ std::vector<fit> all_fits(const series& s) {
 }
 
 growth_law law_of(const fit& f) {
-  return f.shape == shape::line    ? growth_law::linear
-         : f.shape == shape::power ? growth_law::exponential
-                                   : growth_law::none;
+  switch (f.shape) {
+    case shape::walk: return growth_law::root;
+    case shape::line: return growth_law::linear;
+    case shape::power: return growth_law::exponential;
+    default: return growth_law::none;
+  }
 }
 
-// What honest rounding does: every step adds an error like the one that the runs began with.
+// What honest rounding does: every step adds an error like the one that the runs began with. A jump takes the
+// steps between two points.
 double expected_of(const fit& f, const series& s) {
   const double begin = f.from == 0 ? s.t.front() : s.t[f.from - 1];
-  return f.shape == shape::jump ? f.level : f.level * (1 + s.t.back() - begin);
+  const double end = f.shape == shape::jump ? s.t[f.from] : s.t.back();
+  return f.level * (1 + end - begin);
 }
 
 }  // namespace
@@ -198,7 +204,7 @@ growth fit_growth(std::span<const growth_point> points, double floor) {
 
   const std::vector<fit> fits = all_fits(s);
   const auto honest = [&](const fit& f) {
-    return f.shape == shape::level || f.shape == shape::walk || f.last <= beyond_expected * expected_of(f, s);
+    return f.shape == shape::level || f.last <= beyond_expected * expected_of(f, s);
   };
   const fit* best = &fits.front();
   const fit* best_honest = &fits.front();
@@ -232,6 +238,10 @@ growth fit_growth(std::span<const growth_point> points, double floor) {
     g.earliest = std::min(g.earliest, f.from);
     g.latest = std::max(g.latest, f.from);
   }
+  // No law fits exactly: the change is where the error is more than before, to the eye.
+  const double visible = std::log(g.level) + 4 * scatter;
+  while (g.change_at + 1 < s.size() && s.log_error[g.change_at] < visible) ++g.change_at;
+  g.latest = std::max(g.latest, g.change_at);
   return g;
 }
 

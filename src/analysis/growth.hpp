@@ -8,6 +8,7 @@ namespace numdiff::analysis {
 
 enum class growth_law : std::uint8_t {
   none,         // stays, or grows no more than rounding adds up
+  root,         // as the root of the steps: independent errors, or growth that slows down
   linear,       // each step adds the same
   exponential,  // each step multiplies
   unknown,      // too few steps to tell
@@ -22,11 +23,11 @@ struct growth {
   growth_law law = growth_law::unknown;
   double confidence = 0;      // of the law and the change together, 0 to 1
   bool changes = false;       // the error jumps, or its growth begins, within the steps
-  std::size_t change_at = 0;  // index of the first point behind the change
+  std::size_t change_at = 0;  // index of the first point that is visibly off the level before
   std::size_t earliest = 0;   // first and last point at which the change may as well be, at odds of 20 to 1
   std::size_t latest = 0;
   double level = 0;     // before the change, or at the first step
-  double rate = 0;      // linear: added in a step; exponential: the factor of a step
+  double rate = 0;      // root: added in the first step; linear: in each; exponential: the factor of a step
   double expected = 0;  // at the last step, had every step added one rounding like that of `level`
   double last = 0;      // fitted at the last step
 };

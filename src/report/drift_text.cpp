@@ -23,6 +23,8 @@ std::string sure(double confidence) {
 
 std::string how(const layer_drift& l) {
   switch (l.growth.law) {
+    case growth_law::root:
+      return fmt::format("grows as the root of the steps, by {} in the first", rounded(l.growth.rate));
     case growth_law::linear: return fmt::format("grows linearly, by {} a step", rounded(l.growth.rate));
     case growth_law::exponential:
       return fmt::format("grows exponentially, by {} a step", rounded(l.growth.rate));
@@ -32,6 +34,7 @@ std::string how(const layer_drift& l) {
 
 std::string rate_of(const layer_drift& l) {
   switch (l.growth.law) {
+    case growth_law::root:
     case growth_law::linear: return "+" + rounded(l.growth.rate);
     case growth_law::exponential: return "x" + rounded(l.growth.rate);
     default: return l.growth.changes ? "jump" : "";

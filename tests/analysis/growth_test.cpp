@@ -76,6 +76,20 @@ TEST_CASE("runs that agree bit by bit, and then round apart, do not drift") {
   CHECK_FALSE(g.changes);
 }
 
+TEST_CASE("a jump counts beyond what the steps between two points may add") {
+  const auto jump_by = [](double factor, std::int64_t stride) {
+    return drifting([=](auto seed) {
+      return series(
+          seed, 20, 0.1,
+          [=](double t) { return t < 10.0 * static_cast<double>(stride) ? 3e-7 : 3e-7 * factor; }, stride);
+    });
+  };
+  CHECK(jump_by(2.5, 1) == 0);
+  CHECK(jump_by(8, 1) == seeds);
+  CHECK(jump_by(8, 100) == 0);
+  CHECK(jump_by(1000, 100) == seeds);
+}
+
 TEST_CASE("a linear law from the first step on") {
   for (const std::int64_t steps : {12, 40}) {
     CAPTURE(steps);
@@ -88,6 +102,15 @@ TEST_CASE("a linear law from the first step on") {
   CHECK_FALSE(g.changes);
   CHECK(g.rate == doctest::Approx(9e-6).epsilon(0.1));
   CHECK(g.confidence > 0.95);
+}
+
+TEST_CASE("growth that slows down is no rounding when it is large") {
+  const auto slows = [](double t) { return t == 0 ? 0 : 0.1 * std::sqrt(t); };
+  CHECK(named(growth_law::root, [&](auto seed) { return series(seed, 30, 0.1, slows); }) == seeds);
+  // Saturation, as of runs that have parted for good, fits no law: it is not taken for none.
+  CHECK(drifting([](auto seed) {
+          return series(seed, 30, 0.1, [](double t) { return 0.6 * (1 - std::exp(-t / 3)); });
+        }) == seeds);
 }
 
 TEST_CASE("an exponential law from the first step on") {
