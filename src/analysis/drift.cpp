@@ -111,14 +111,21 @@ class drift_measure {
     return layer;
   }
 
-  // Of the layers that change first, the first that is executed.
+  // Of the layers that change first, the first that is executed and is off as much as any of them: an update
+  // carries a little of the error to layers that are executed before, in the same step.
   void find_first() {
+    constexpr double carried = 0.1;
     std::int64_t earliest = -1;
-    for (std::size_t i = 0; i < report_.layers.size(); ++i) {
+    for (const layer_drift& l : report_.layers)
+      if (l.drifts() && (earliest < 0 || l.from_step() < earliest)) earliest = l.from_step();
+    double largest = 0;
+    for (const layer_drift& l : report_.layers)
+      if (l.drifts() && l.from_step() == earliest)
+        largest = std::max(largest, l.points[l.growth.change_at].error);
+    for (std::size_t i = 0; i < report_.layers.size() && report_.first < 0; ++i) {
       const layer_drift& l = report_.layers[i];
-      if (!l.drifts() || (earliest >= 0 && l.from_step() >= earliest)) continue;
-      earliest = l.from_step();
-      report_.first = static_cast<int>(i);
+      if (l.drifts() && l.from_step() == earliest && l.points[l.growth.change_at].error >= carried * largest)
+        report_.first = static_cast<int>(i);
     }
   }
 

@@ -109,6 +109,15 @@ TEST_CASE("the layer and the step where a law begins, from sketches and from val
   }
 }
 
+TEST_CASE("a layer that an update moved a little is not where it began") {
+  const drift_report r = drift_of(20, level::tensors, [](std::int64_t step, int layer) {
+    return step < 9 ? 0 : layer == 0 ? 2e-6 : layer == 2 ? 1e-3 : 0;
+  });
+  REQUIRE(r.first == 2);
+  CHECK(r.layers[0].drifts());
+  CHECK(r.layers[0].from_step() == 9);
+}
+
 TEST_CASE("too few steps, and steps of one run only") {
   const drift_report few = drift_of(4, level::sketch, [](std::int64_t, int) { return 1e-2; });
   CHECK(few.verdict == outcome::incomplete);
