@@ -19,7 +19,8 @@ namespace numdiff::program {
 
 namespace {
 
-// What the command line names beside the runs; every process of a team reads it, so that all stop where one does.
+// What the command line names beside the runs; every process of a team reads it, so that all stop where one
+// does.
 struct beside {
   explicit beside(const arguments& args) {
     if (!args.map.empty()) names.emplace(args.map);
