@@ -24,6 +24,16 @@ std::string clause_of(const located& culprits) {
          (culprits.element->bit >= 0 ? ", by one bit)" : ")");
 }
 
+// Whether an error came in on the way between ranks, with what the program was given, or in the op.
+bringer bringer_of(const logical_capture& c, const evidence& e, const rule& fired) {
+  const std::string_view cause = fired.cause;
+  if (e.collective || cause == "missing-reduction" || cause == "duplicate-reduction" ||
+      cause == "low-precision-communication" || e.gap == gap::foreign_rank)
+    return bringer::communication;
+  if (e.source == source_state::differs || e.source == source_state::permuted) return bringer::given;
+  return c.written || c.role == role::scalar ? bringer::local_op : bringer::unknown;
+}
+
 }  // namespace
 
 const rule* best_rule::offer(const logical_capture& c, const evidence& e, const local_judgement* local,
@@ -40,20 +50,17 @@ const rule* best_rule::offer(const logical_capture& c, const evidence& e, const 
   if (best_ != nullptr) explained_.insert(name(*best_));
   best_ = fired;
   found_.where = run_.index.place_of(c);
-  name_ranks(e, local);
+  name_ranks(c, e, local);
   // Where a replay accuses ranks, the replicas differ because of them.
-  if (e.unequal_replica >= 0 && (local == nullptr || local->ranks.empty())) {
+  if (e.unequal_replica >= 0 && (local == nullptr || local->ranks.empty()))
     found_.where.ranks = {e.unequal_replica};
-    found_.where.all_ranks = false;
-  }
-  if (e.gap != gap::none) {
-    found_.where.ranks = run_.flow.of(position(run_, &c)).ranks;
-    found_.where.all_ranks = c.members.size() > 1 && found_.where.ranks.size() == c.members.size();
-  }
+  if (e.gap != gap::none) found_.where.ranks = run_.flow.of(position(run_, &c)).ranks;
   if (run_.index.run().world_size == 1) {
     found_.where.ranks.clear();
-    found_.where.all_ranks = false;
   }
+  found_.where.all_ranks = found_.where.ranks.size() > 1 &&
+                           found_.where.ranks.size() == static_cast<std::size_t>(run_.index.run().world_size);
+  found_.brought_by = bringer_of(c, e, *fired);
   found_.rule = fired->id;
   found_.symptom = fired->symptom;
   if (found_.symptom == "nan" && c.written && e.own->nan == 0 && e.own->nonfinite() > 0)
@@ -62,7 +69,9 @@ const rule* best_rule::offer(const logical_capture& c, const evidence& e, const 
   found_.control = fired->control;
   found_.evidence = numbers_of(e);
   found_.message = fired->message;
-  if (e.local != nullptr && !e.local->reason.empty() && e.local->v == verdict::beyond) {
+  if (e.group_broken) {
+    found_.message += " (" + e.group_broken->clause + ")";
+  } else if (e.local != nullptr && !e.local->reason.empty() && e.local->v == verdict::beyond) {
     found_.message += " (" + e.local->reason + ")";
   } else if (e.broken && fired->symptom == std::string_view("invariant")) {
     found_.message += " (" + e.broken->clause + ")";
@@ -75,16 +84,18 @@ const rule* best_rule::offer(const logical_capture& c, const evidence& e, const 
 }
 
 // Replay knows the ranks by themselves; a distance only beside the other run's.
-void best_rule::name_ranks(const evidence& e, const local_judgement* local) {
+void best_rule::name_ranks(const logical_capture& c, const evidence& e, const local_judgement* local) {
   found_.where.ranks.clear();
-  found_.where.all_ranks = false;
-  if (local != nullptr && !local->ranks.empty()) {
+  if (e.group_broken) {
+    found_.where.ranks = e.group_broken->ranks;
+  } else if (local != nullptr && !local->ranks.empty()) {
     found_.where.ranks = local->ranks;
-    found_.where.all_ranks =
-        local->judged_ranks > 1 && local->ranks.size() == static_cast<std::size_t>(local->judged_ranks);
+  } else if (e.broken && !e.broken->ranks.empty()) {
+    found_.where.ranks = e.broken->ranks;
   } else if (e.culprits.is != located::answer::unknown) {
     found_.where.ranks = e.culprits.ranks;
-    found_.where.all_ranks = e.culprits.is == located::answer::all;
+  } else if (c.members.size() == 1) {
+    found_.where.ranks = {run_.index.rank_of(c.members.front()).rank};
   }
 }
 

@@ -22,7 +22,7 @@ class best_rule {
   [[nodiscard]] std::optional<finding> take(std::uint64_t order);
 
  private:
-  void name_ranks(const evidence& e, const local_judgement* local);
+  void name_ranks(const logical_capture& c, const evidence& e, const local_judgement* local);
 
   const judged_run& run_;
   const rule* best_ = nullptr;

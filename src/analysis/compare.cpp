@@ -11,7 +11,9 @@
 namespace numdiff::analysis {
 
 comparer::comparer(const model::run& reference, const model::run& test, const options& how)
-    : how_(how), reference_(reference, names_, how.select), test_(test, names_, how.select) {}
+    : how_(how),
+      reference_(reference, names_, how.select),
+      test_(test, names_, how.select, &reference_.index) {}
 
 comparison comparer::run() {
   result_.reference = summary_of(reference_.index);

@@ -33,6 +33,16 @@ const char* name_of(health h) noexcept {
   return h == health::ok ? "ok" : "non-finite";
 }
 
+const char* name_of(bringer b) noexcept {
+  switch (b) {
+    case bringer::unknown: return "";
+    case bringer::local_op: return "local op";
+    case bringer::communication: return "communication";
+    case bringer::given: return "input";
+  }
+  return "";
+}
+
 const char* name_of(side s) noexcept {
   switch (s) {
     case side::both: return "both";

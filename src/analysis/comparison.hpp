@@ -41,6 +41,9 @@ struct place {
 
 using evidence_list = std::vector<std::pair<std::string, double>>;
 
+// What brought an error into the tensor where it was found.
+enum class bringer { unknown, local_op, communication, given };
+
 // One rule that fired. `symptom` and `cause` are names of docs/causes.md.
 struct finding {
   place where;
@@ -51,6 +54,7 @@ struct finding {
   std::string control;  // the smallest experiment that would confirm it
   std::string message;  // one sentence for people
   side seen_in = side::both;
+  bringer brought_by = bringer::unknown;
   bool benign = false;                // explains, never fails a comparison
   bool is_root = false;               // nothing that it reads explains it
   std::uint64_t order = 0;            // execution order, for sorting
@@ -190,6 +194,7 @@ const char* name_of(verdict v) noexcept;
 const char* name_of(outcome o) noexcept;
 const char* name_of(health h) noexcept;
 const char* name_of(side s) noexcept;
+const char* name_of(bringer b) noexcept;  // "" for unknown
 
 // "decoder.layer.3.attn / scores", with call and tensor where they matter.
 std::string text_of(const place& p);

@@ -37,6 +37,31 @@ run_summary summary_of(const model::run& run) {
   return summary_of(run_index(run, names, {}));
 }
 
+namespace {
+
+// Ranks that died while others went on: what they would have held is not there.
+void note_early_ends(const run_index& run, const std::string& name, std::vector<std::string>& because) {
+  const std::vector<model::rank_data>& ranks = run.run().ranks;
+  if (run.run().world_size < 2) return;
+  const auto last_step = [](const model::rank_data& r) { return r.ops.empty() ? -1 : r.ops.back().step; };
+  const bool finished = std::ranges::any_of(ranks, &model::rank_data::closed);
+  std::int64_t reached = -1;
+  for (const model::rank_data& r : ranks) reached = std::max(reached, last_step(r));
+  for (const model::rank_data& r : ranks) {
+    if (r.closed || !(finished || last_step(r) < reached)) continue;
+    std::string text = "rank " + std::to_string(r.rank) + " of " + name + " ended early";
+    if (!r.ops.empty()) {
+      const model::op_row& op = r.ops.back();
+      const std::string scope(r.strings[op.scope]);
+      text += ", in or after " + scope + (scope.empty() ? "" : " / ") + std::string(r.strings[op.name]) +
+              " of step " + std::to_string(op.step);
+    }
+    because.push_back(std::move(text));
+  }
+}
+
+}  // namespace
+
 std::uint64_t note_missing(const run_index& run, const std::string& name, diagnosis& result) {
   std::uint64_t dropped = run.orphans(), cut = 0;
   for (const model::rank_data& rank : run.run().ranks) {
@@ -51,6 +76,7 @@ std::uint64_t note_missing(const run_index& run, const std::string& name, diagno
     for (const std::int32_t r : run.run().missing) ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
     because.push_back("no file of rank " + ranks + " of " + name);
   }
+  note_early_ends(run, name, because);
   for (const std::string& w : run.run().warnings) result.warnings.push_back(w);
   return dropped;
 }

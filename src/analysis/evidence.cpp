@@ -28,6 +28,19 @@ bool regroups(const std::vector<std::int64_t>& a, const std::vector<std::int64_t
   return std::ranges::includes(x, y) || std::ranges::includes(y, x);
 }
 
+// Replicas of a part that is off are off like it.
+void add_replicas(const run_index& run, const logical_capture& c, const merged_capture& merged,
+                  located& found) {
+  std::set<std::int32_t> ranks;
+  for (std::size_t i = 0; i < c.members.size() && i < merged.part_of.size(); ++i) {
+    const std::int32_t first = run.rank_of(merged.parts[merged.part_of[i]]).rank;
+    if (std::ranges::find(found.ranks, first) != found.ranks.end())
+      ranks.insert(run.rank_of(c.members[i]).rank);
+  }
+  found.ranks.assign(ranks.begin(), ranks.end());
+  found.is = ranks.size() == c.members.size() ? located::answer::all : located::answer::some;
+}
+
 // Whether a constant is the other run's as one of the op's formats holds it.
 bool rounds_to(double constant, double other, const model::op_row& op) {
   for (const std::uint16_t code : {op.input_dtype, op.input2_dtype, op.accumulate_dtype, op.output_dtype}) {
@@ -66,7 +79,12 @@ void comparer::blame(evidence& e, const item& x) const {
       t{test_.index, *x.test_merged, of_test};
   const auto ask = [&](side named) {
     const std::optional<located> by_values = locate_by_values(r, t, named, x.limit);
-    return by_values ? *by_values : locate(r, t, named, x.limit);
+    located found = by_values ? *by_values : locate(r, t, named, x.limit);
+    if (found.is != located::answer::unknown)
+      add_replicas(named == side::test ? test_.index : reference_.index,
+                   named == side::test ? *x.test : *x.reference,
+                   named == side::test ? *x.test_merged : *x.reference_merged, found);
+    return found;
   };
   const side other = e.seen_in == side::test ? side::reference : side::test;
   const judged_run& own = e.seen_in == side::test ? test_ : reference_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/align.hpp"
+#include "analysis/collectives.hpp"
 #include "analysis/invariants.hpp"
 #include "analysis/lookup.hpp"
 #include "analysis/nonfinite.hpp"
@@ -137,7 +138,11 @@ evidence evidence_alone(const judged_run& run, const seen_capture& x, std::span<
     e.read_terms = wrote.partial;
   }
   if (promised) e.unequal_replica = e.own->unequal_replica;
-  if (is_collective(e.kind)) add_collective(e, run, op);
+  if (is_collective(e.kind)) {
+    add_collective(e, run, op);
+    if (c.written) e.group_broken = broken_group(run.index, op);
+    if (c.written && e.unequal_replica < 0) e.unequal_replica = unequal_result(run.index, op, c);
+  }
   add_recomputation(e, run, c);
   e.broken = broken_invariant(run, x, all);
   return e;

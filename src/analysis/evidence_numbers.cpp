@@ -65,6 +65,10 @@ evidence_list numbers_of(const evidence& e) {
     if (e.from_forward.from_values)
       add("forward_elements_different", static_cast<double>(e.from_forward.different));
   }
+  if (e.group_broken) {
+    add("value_here", e.group_broken->value);
+    add("value_of_group", e.group_broken->bound);
+  }
   if (e.broken) {
     add("invariant_value", e.broken->value);
     add("invariant_bound", e.broken->bound);

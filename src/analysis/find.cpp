@@ -1,10 +1,22 @@
 // What the rules make of the captures of one pair of ops.
+#include "analysis/align.hpp"
 #include "analysis/best_rule.hpp"
+#include "analysis/collectives.hpp"
 #include "analysis/comparer.hpp"
 #include "analysis/lookup.hpp"
 #include "analysis/nonfinite.hpp"
 
 namespace numdiff::analysis {
+
+namespace {
+
+// Equal tensors end it for values, not for the checks of each run.
+bool called_otherwise(const judged_run& run, const logical_capture& c) {
+  const logical_op& op = run.index.ops()[c.op];
+  return is_collective(run.index.kind_of(op)) && broken_group(run.index, op);
+}
+
+}  // namespace
 
 void comparer::find(std::vector<item>& items, const op_pair& pair, const local_result& reference,
                     const local_result& test, std::uint64_t order) {
@@ -20,7 +32,8 @@ void comparer::find(std::vector<item>& items, const op_pair& pair, const local_r
       const logical_capture* c = is_test ? x.test : x.reference;
       if (c == nullptr) continue;
       if (x.counted && x.verdict == verdict::equal && x.test_merged->unequal_replica < 0 &&
-          x.reference_merged->unequal_replica < 0) {
+          x.reference_merged->unequal_replica < 0 &&
+          !(c->written && called_otherwise(is_test ? test_ : reference_, *c))) {
         continue;
       }
       if (x.settled && x.test_merged->unequal_replica < 0) continue;

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <list>
 #include <map>
+#include <ranges>
+#include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
+#include "analysis/happens_before.hpp"
 #include "model/path.hpp"
 
 namespace numdiff::analysis {
@@ -65,17 +68,98 @@ struct gathered_op {
   std::map<capture_key, std::size_t> by_key;
 };
 
+// A place of the program without the number of updates, which runs may count differently.
+using program_key =
+    std::tuple<std::int64_t, std::int32_t, numdiff::phase, std::uint32_t, std::uint32_t, std::uint32_t>;
+program_key program_key_of(const logical_op& op) {
+  return {op.step, op.micro_batch, op.phase, op.scope, op.name, op.call};
+}
+
+// Where the ops of one run stand in another.
+std::vector<std::int64_t> places_in(const run_index& other, const std::vector<gathered_op>& ops) {
+  std::map<program_key, std::int64_t> known;
+  for (std::size_t i = 0; i < other.ops().size(); ++i)
+    if (!other.ops()[i].outside) known.emplace(program_key_of(other.ops()[i]), static_cast<std::int64_t>(i));
+  std::vector<std::int64_t> places;
+  for (const gathered_op& g : ops) {
+    const auto at = g.op.outside ? known.end() : known.find(program_key_of(g.op));
+    places.push_back(at == known.end() ? -1 : at->second);
+  }
+  return places;
+}
+
+// Ops of a rank whose tensors lie on the axis of micro-batches: those of all micro-batches are one op.
+std::set<std::uint64_t> over_micro_batches(const model::rank_data& rank) {
+  std::set<std::uint64_t> ops;
+  std::unordered_map<std::uint32_t, bool> names_axis;
+  for (const model::capture_row& row : rank.captures) {
+    if (row.placement == 0 || row.op == 0) continue;
+    const auto [at, fresh] = names_axis.emplace(row.placement, false);
+    if (fresh) at->second = rank.strings[row.placement].find(R"("axis":"micro_batch")") != std::string_view::npos;
+    if (at->second) ops.insert(row.op);
+  }
+  return ops;
+}
+
+// What ranks tell of each other: collectives of one sequence number, and messages in the order of each pair.
+class communication {
+ public:
+  // Ops of a rank in program order; `op` is the logical one.
+  void add(const model::rank_data& rank, const model::op_row& row, std::uint32_t op) {
+    const model::collective_row* told = collective_of(rank, row.seq);
+    if (told == nullptr) return;
+    const std::string communicator(rank.strings[told->communicator]);
+    const auto operation = static_cast<collective_operation>(told->operation);
+    if (operation == collective_operation::send) {
+      channels_[{communicator, rank.rank, told->peer}].sent.push_back(op);
+    } else if (operation == collective_operation::receive) {
+      channels_[{communicator, told->peer, rank.rank}].received.push_back(op);
+    } else if (told->sequence > 0) {
+      const std::string group(rank.strings[told->ranks]);
+      meetings_[{communicator, group, told->sequence}].emplace(rank.rank, op);
+    }
+  }
+
+  void tell(program_orders& all) const {
+    for (const auto& [key, met] : meetings_) {
+      std::set<std::uint32_t> ops;
+      for (const auto& [rank, op] : met) ops.insert(op);
+      if (ops.size() > 1) all.meetings.emplace_back(ops.begin(), ops.end());
+    }
+    for (const auto& [key, c] : channels_) {
+      for (std::size_t i = 0; i < std::min(c.sent.size(), c.received.size()); ++i)
+        all.messages.emplace_back(c.sent[i], c.received[i]);
+    }
+  }
+
+ private:
+  struct channel {
+    std::vector<std::uint32_t> sent, received;
+  };
+  std::map<std::tuple<std::string, std::int32_t, std::int32_t>, channel> channels_;
+  // By rank: the op that joins it first.
+  std::map<std::tuple<std::string, std::string, std::uint64_t>, std::map<std::int32_t, std::uint32_t>>
+      meetings_;
+};
+
 }  // namespace
 
-run_index::run_index(const model::run& run, symbols& names, const model::selection& select)
+run_index::run_index(const model::run& run, symbols& names, const model::selection& select,
+                     const run_index* like)
     : run_(run), names_(names) {
-  // Ranks are woven into one order: an op that only a later rank has stands behind the op that it
-  // follows there.
-  std::list<gathered_op> woven;
-  std::map<op_key, std::list<gathered_op>::iterator> known;
+  std::vector<gathered_op> gathered;
+  std::map<op_key, std::uint32_t> known;
+  program_orders orders;
+  communication between;
+  const auto gather = [&](const op_key& key, auto&& describe) {
+    const auto [at, fresh] = known.emplace(key, static_cast<std::uint32_t>(gathered.size()));
+    if (fresh) describe(gathered.emplace_back().op);
+    return at->second;
+  };
   for (std::uint32_t r = 0; r < run.ranks.size(); ++r) {
     const model::rank_data& rank = run.ranks[r];
     if (!select.has_rank(rank.rank)) continue;
+    reads_.insert(r);
     for (const model::event_row& event : rank.events) {
       if (static_cast<event_kind>(event.kind) == event_kind::skipped_step) skipped_.insert(event.step);
     }
@@ -84,60 +168,47 @@ run_index::run_index(const model::run& run, symbols& names, const model::selecti
     const auto symbol = [&](std::uint32_t id) { return id < symbol_of.size() ? symbol_of[id] : 0; };
 
     const std::vector<std::uint32_t> calls = model::call_numbers(rank);
-    std::unordered_map<std::uint64_t, std::list<gathered_op>::iterator> by_seq;
-    auto cursor = woven.end();
-    bool follows = false;
+    const std::set<std::uint64_t> together = over_micro_batches(rank);
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> program;  // seq, op
+    std::unordered_map<std::uint64_t, std::uint32_t> by_seq;
     for (std::uint32_t i = 0; i < rank.ops.size(); ++i) {
       const model::op_row& row = rank.ops[i];
-      const op_key key{row.step,          row.update,       row.micro_batch, row.phase,
+      const bool all = together.contains(row.seq);
+      const std::int32_t micro_batch = all ? -1 : row.micro_batch;
+      const op_key key{row.step,          row.update,       micro_batch, row.phase,
                        symbol(row.scope), symbol(row.name), calls[i]};
-      auto at = known.find(key);
-      if (at == known.end()) {
-        gathered_op fresh;
-        fresh.op.step = row.step;
-        fresh.op.update = row.update;
-        fresh.op.micro_batch = row.micro_batch;
-        fresh.op.phase = static_cast<numdiff::phase>(row.phase);
-        fresh.op.scope = symbol(row.scope);
-        fresh.op.name = symbol(row.name);
-        fresh.op.kind = symbol(row.kind);
-        fresh.op.call = calls[i];
-        fresh.op.selected = select.has(rank, row);
-        const auto where = follows ? std::next(cursor) : woven.end();
-        at = known.emplace(key, woven.insert(where, std::move(fresh))).first;
-      }
-      cursor = at->second;
-      follows = true;
-      cursor->op.members.push_back({r, i});
-      by_seq.emplace(row.seq, cursor);
+      const std::uint32_t op = gather(key, [&](logical_op& fresh) {
+        fresh.step = row.step;
+        fresh.update = row.update;
+        fresh.micro_batch = micro_batch;
+        fresh.phase = static_cast<numdiff::phase>(row.phase);
+        fresh.scope = symbol(row.scope);
+        fresh.name = symbol(row.name);
+        fresh.kind = symbol(row.kind);
+        fresh.call = calls[i];
+        fresh.selected = select.has(rank, row);
+      });
+      gathered[op].op.members.push_back({r, i});
+      by_seq.emplace(row.seq, op);
+      program.emplace_back(row.seq, op);
+      between.add(rank, row, op);
     }
 
     std::map<std::tuple<std::uint64_t, std::uint32_t, std::uint16_t, std::uint16_t>, std::uint32_t> ordinals;
     for (std::uint32_t i = 0; i < rank.captures.size(); ++i) {
       const model::capture_row& row = rank.captures[i];
       const std::uint32_t name = symbol(row.name);
-      std::list<gathered_op>::iterator home;
-      std::uint32_t ordinal = 0;
+      std::uint32_t home = 0, ordinal = 0;
       if (row.op == 0) {
         // Outside any op each capture is a place of its own.
         ordinal = ordinals[{0, name, row.role, row.usage}]++;
-        const op_key key{-2, -2, -1, row.usage, name, 0, ordinal};
-        auto at = known.find(key);
-        if (at == known.end()) {
-          gathered_op fresh;
-          fresh.op.outside = true;
-          fresh.op.selected = select.steps.empty() && select.scopes.empty() && select.ops.empty();
-          fresh.op.call = ordinal;
-          fresh.op.name = 0;
-          fresh.op.scope = 0;
-          // It stands behind the last op that began before it.
-          auto where = woven.begin();
-          const auto before = std::ranges::lower_bound(rank.ops, row.seq, {}, &model::op_row::seq);
-          if (before != rank.ops.begin()) where = std::next(by_seq.at(std::prev(before)->seq));
-          at = known.emplace(key, woven.insert(where, std::move(fresh))).first;
-        }
-        home = at->second;
-        home->op.members.push_back({r, i});
+        home = gather({-2, -2, -1, row.usage, name, 0, ordinal}, [&](logical_op& fresh) {
+          fresh.outside = true;
+          fresh.selected = select.steps.empty() && select.scopes.empty() && select.ops.empty();
+          fresh.call = ordinal;
+        });
+        gathered[home].op.members.push_back({r, i});
+        program.emplace_back(row.seq, home);
         ordinal = 0;
       } else {
         const auto owner = by_seq.find(row.op);
@@ -148,8 +219,9 @@ run_index::run_index(const model::run& run, symbols& names, const model::selecti
         home = owner->second;
         ordinal = ordinals[{row.op, name, row.role, row.usage}]++;
       }
+      gathered_op& at_home = gathered[home];
       const capture_key key{name, row.role, row.usage, ordinal};
-      auto [at, fresh] = home->by_key.emplace(key, home->captures.size());
+      auto [at, fresh] = at_home.by_key.emplace(key, at_home.captures.size());
       if (fresh) {
         logical_capture capture;
         capture.name = name;
@@ -157,23 +229,33 @@ run_index::run_index(const model::run& run, symbols& names, const model::selecti
         capture.usage = static_cast<numdiff::usage>(row.usage);
         capture.ordinal = ordinal;
         capture.written = is_written(capture.role, names.text(name));
-        home->captures.push_back(std::move(capture));
+        at_home.captures.push_back(std::move(capture));
       }
-      home->captures[at->second].members.push_back({r, i});
+      at_home.captures[at->second].members.push_back({r, i});
     }
+    std::ranges::sort(program);
+    // An op of several micro-batches is over with the last of them.
+    auto& order = orders.ranks.emplace_back();
+    std::set<std::uint32_t> placed;
+    for (const auto& [seq, op] : program | std::views::reverse)
+      if (placed.insert(op).second) order.push_back(op);
+    std::ranges::reverse(order);
   }
 
-  ops_.reserve(woven.size());
-  for (gathered_op& gathered : woven) {
-    gathered.op.first_capture = static_cast<std::uint32_t>(captures_.size());
-    gathered.op.captures = static_cast<std::uint32_t>(gathered.captures.size());
-    for (logical_capture& capture : gathered.captures) {
+  orders.ops = static_cast<std::uint32_t>(gathered.size());
+  between.tell(orders);
+  if (like != nullptr) orders.like = places_in(*like, gathered);
+  ops_.reserve(gathered.size());
+  for (const std::uint32_t op : in_order(orders)) {
+    gathered_op& one = gathered[op];
+    one.op.first_capture = static_cast<std::uint32_t>(captures_.size());
+    one.op.captures = static_cast<std::uint32_t>(one.captures.size());
+    for (logical_capture& capture : one.captures) {
       capture.op = static_cast<std::uint32_t>(ops_.size());
       captures_.push_back(std::move(capture));
     }
-    if (!gathered.op.outside && (first_step_ < 0 || gathered.op.step < first_step_))
-      first_step_ = gathered.op.step;
-    ops_.push_back(std::move(gathered.op));
+    if (!one.op.outside && (first_step_ < 0 || one.op.step < first_step_)) first_step_ = one.op.step;
+    ops_.push_back(std::move(one.op));
   }
 }
 

@@ -26,7 +26,7 @@ struct logical_capture {
   numdiff::role role = numdiff::role::none;
   numdiff::usage usage = numdiff::usage::none;
   bool written = false;         // by its op; otherwise read
-  std::vector<member> members;  // ascending rank
+  std::vector<member> members;  // ascending rank, then row: a rank has one for each micro-batch
 };
 
 struct logical_op {
@@ -38,16 +38,18 @@ struct logical_op {
   std::uint32_t first_capture = 0, captures = 0;  // range of run_index::captures()
   bool selected = true;                           // asked for; others only explain what selected ops read
   bool outside = false;                           // stands for captures outside any op
-  std::vector<member> members;                    // ascending rank
+  std::vector<member> members;                    // ascending rank, then row
 };
 
 class run_index {
  public:
-  run_index(const model::run& run, symbols& names, const model::selection& select);
+  // `like`: a run whose order decides where the ranks of this one leave it open.
+  run_index(const model::run& run, symbols& names, const model::selection& select,
+            const run_index* like = nullptr);
 
   [[nodiscard]] const model::run& run() const noexcept { return run_; }
   [[nodiscard]] const symbols& names() const noexcept { return names_; }
-  // In execution order.
+  // In an order that program order and communication allow (happens_before.hpp).
   [[nodiscard]] const std::vector<logical_op>& ops() const noexcept { return ops_; }
   // In execution order, those of one op together.
   [[nodiscard]] const std::vector<logical_capture>& captures() const noexcept { return captures_; }
@@ -62,6 +64,8 @@ class run_index {
     return run_.ranks[m.rank].ops[m.row];
   }
   [[nodiscard]] std::string_view kind_of(const logical_op& op) const { return names_.text(op.kind); }
+  // Whether the selection lets this rank, by index into run().ranks, take part.
+  [[nodiscard]] bool reads(std::uint32_t rank) const { return reads_.contains(rank); }
   [[nodiscard]] bool skipped(std::int64_t step) const { return skipped_.contains(step); }
   // The first step of any op, -1 when there is none.
   [[nodiscard]] std::int64_t first_step() const noexcept { return first_step_; }
@@ -77,6 +81,7 @@ class run_index {
   std::vector<logical_op> ops_;
   std::vector<logical_capture> captures_;
   std::set<std::int64_t> skipped_;
+  std::set<std::uint32_t> reads_;
   std::int64_t first_step_ = -1;
   std::uint64_t orphans_ = 0;
 };

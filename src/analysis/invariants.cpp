@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "analysis/align.hpp"
+#include "analysis/collectives.hpp"
 #include "analysis/lookup.hpp"
 #include "analysis/measure.hpp"
 #include "numdiff/format.hpp"
@@ -59,53 +60,6 @@ std::optional<invariant> probabilities(const judged_run& run, const seen_capture
   if (!(std::abs(rows - missing - m.sum) <= slack))
     return invariant{"the probabilities of its rows do not add up to 1", m.sum / rows, 1};
   return {};
-}
-
-// A sum over ranks, from the sketches: they are linear.
-std::optional<invariant> reduction_of(const judged_run& run, const seen_capture& x,
-                                      std::span<const seen_capture> all) {
-  const logical_op& op = run.index.ops()[x.capture->op];
-  const member& one = op.members.front();
-  const model::collective_row* row = collective_of(run.index.rank_of(one), run.index.op_row_of(one).seq);
-  if (row == nullptr || static_cast<reduction>(row->reduction) != reduction::sum ||
-      row->size != run.index.run().ranks.size() || op.members.size() != row->size)
-    return {};
-  const seen_capture* in = nullptr;
-  for (const seen_capture& other : all) {
-    if (other.capture->written || other.capture->role == role::scalar) continue;
-    if (in != nullptr) return {};
-    in = &other;
-  }
-  const merged_capture& out = *x.merged;
-  if (in == nullptr || in->capture->members.size() != op.members.size() || out.local || out.partial ||
-      out.unequal_replica >= 0 || !out.has_sketch || in->merged->pending_factor != out.pending_factor)
-    return {};
-  sketch brought{};
-  double magnitude = 0;
-  for (const member& m : in->capture->members) {
-    const model::rank_data& rank = run.index.rank_of(m);
-    const model::capture_row& r = run.index.capture_row_of(m);
-    const std::int64_t excluded = r.hidden + r.nan + r.positive_infinity + r.negative_infinity +
-                                  r.maximum_positive + r.maximum_negative;
-    if (r.sketch < 0 || static_cast<std::size_t>(r.sketch) >= rank.sketches.size() || excluded > 0 ||
-        r.count != out.count)
-      return {};
-    const sketch& own = rank.sketches[static_cast<std::size_t>(r.sketch)];
-    for (std::size_t i = 0; i < own.size(); ++i) brought[i] += own[i];
-    magnitude += std::sqrt(std::ldexp(r.sum_sq, 2 * r.sum_exponent));
-  }
-  if (out.excluded() > 0) return {};
-  const sketch got = sketch_of(run.index, out);
-  double apart = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) apart += (got[i] - brought[i]) * (got[i] - brought[i]);
-  const auto wire = static_cast<dtype>(row->wire_dtype);
-  const double unit = std::max(unit_roundoff(out.type), wire == dtype::unknown ? 0 : unit_roundoff(wire));
-  // Each hop rounds what it carries; a small number may fall among the subnormal ones of the wire.
-  const double bound = 4 * unit * static_cast<double>(row->size) * magnitude +
-                       std::sqrt(static_cast<double>(out.count)) * static_cast<double>(row->size) *
-                           format_of(wire == dtype::unknown ? out.type : wire).min_subnormal();
-  if (!(std::sqrt(apart) > bound)) return {};
-  return invariant{"it is not the sum of what the ranks brought", std::sqrt(apart), bound};
 }
 
 // The second of the states that an optimizer of Adam's kind holds, in capture order.
@@ -162,7 +116,7 @@ std::optional<invariant> broken_invariant(const judged_run& run, const seen_capt
         return invariant{"it is not the largest magnitude of what it read", told, seen};
     }
   }
-  if (kind == "all_reduce") return reduction_of(run, x, all);
+  if (is_collective(kind)) return broken_result(run, x, all);
   return {};
 }
 

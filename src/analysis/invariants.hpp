@@ -1,8 +1,10 @@
 #pragma once
 // Rules that hold whatever the precision, checked on the statistics of captures: no values are needed.
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace numdiff::analysis {
 
@@ -14,6 +16,7 @@ struct invariant {
   std::string clause;
   double value = 0;
   double bound = 0;
+  std::vector<std::int32_t> ranks = {};  // world ranks that break it; empty: not told
 };
 
 // Probabilities of a row add up to 1; squares, magnitudes, variances and second moments are not negative; a

@@ -16,8 +16,9 @@ namespace numdiff::analysis {
 
 // One run with everything that is asked of it.
 struct judged_run {
-  explicit judged_run(const model::run& run, symbols& names, const model::selection& select)
-      : index(run, names, select),
+  explicit judged_run(const model::run& run, symbols& names, const model::selection& select,
+                      const run_index* like = nullptr)
+      : index(run, names, select, like),
         flow(index),
         softmax_inputs(find_softmax_inputs()),
         forward(find_forward()) {}

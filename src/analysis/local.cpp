@@ -53,7 +53,11 @@ void tell_places(const run_index& run, const member& in, stored_op& one) {
 local_result judge_collective(const run_index& run, const logical_op& op) {
   local_result result;
   std::map<std::int32_t, member> by_world_rank;
-  for (const member& m : op.members) by_world_rank.emplace(run.rank_of(m).rank, m);
+  for (const member& m : op.members) {
+    if (by_world_rank.emplace(run.rank_of(m).rank, m).second) continue;
+    result.why_not = "several micro-batches";
+    return result;
+  }
   std::map<std::vector<std::int32_t>, const model::collective_row*> groups;
   for (const member& m : op.members) {
     const model::rank_data& rank = run.rank_of(m);
@@ -126,7 +130,7 @@ stored_op stored(const run_index& run, const logical_op& op, const member& where
   for (std::uint32_t i = 0; i < op.captures; ++i) {
     const std::uint32_t at = op.first_capture + i;
     for (const member& m : run.captures()[at].members) {
-      if (m.rank == where.rank) rows.emplace_back(m.row, static_cast<std::int32_t>(at));
+      if (m.rank == where.rank && rank.captures[m.row].op == one.op.row->seq) rows.emplace_back(m.row, static_cast<std::int32_t>(at));
     }
   }
   std::ranges::sort(rows);

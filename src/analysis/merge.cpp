@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -82,7 +83,7 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
   m.pending_factor = first.pending_factor;
 
   // Replicas share a part; the first of each part stands for it.
-  std::map<std::pair<std::string_view, std::int32_t>, member> by_part;
+  std::map<std::pair<std::string_view, std::int32_t>, std::uint32_t> by_part;
   bool told = true, unnamed = false;
   const placement* where = nullptr;
   for (const member& one : capture.members) {
@@ -91,23 +92,25 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
     const placement& here = placements.of(rank.strings[row.placement]);
     told = told && here.told;
     where = &here;
-    if (const mesh_axis* axis = here.partial()) {
+    if (here.partial() != nullptr) {
       m.partial = true;
-      if (axis->spread == spread::partial_average) m.part_scale = 1.0 / static_cast<double>(axis->size);
+      m.part_scale = here.part_scale();
     }
     const auto [at, fresh] =
-        by_part.emplace(std::pair(std::string_view(here.part), here.part_by_rank ? rank.rank : -1), one);
+        by_part.emplace(std::pair(std::string_view(here.part), here.part_by_rank ? rank.rank : -1),
+                        static_cast<std::uint32_t>(m.parts.size()));
+    m.part_of.push_back(at->second);
     if (fresh) {
       m.parts.push_back(one);
       add_counts(m, row);
       const std::int64_t padding = padding_of(run, one, here);
       m.count -= padding;
       m.hidden -= padding;
-    } else if (told && digest_of(row) != digest_of(run.capture_row_of(at->second))) {
+    } else if (told && digest_of(row) != digest_of(run.capture_row_of(m.parts[at->second]))) {
       // Only an axis on which the tensor is replicated makes a promise; ranks that stand at the same place
       // of every named axis differ by an axis that was not named.
-      const model::rank_data& twin = run.rank_of(at->second);
-      if (rank.strings[row.placement] == twin.strings[run.capture_row_of(at->second).placement])
+      const model::rank_data& twin = run.rank_of(m.parts[at->second]);
+      if (rank.strings[row.placement] == twin.strings[run.capture_row_of(m.parts[at->second]).placement])
         unnamed = true;
       else if (m.unequal_replica < 0)
         m.unequal_replica = rank.rank;
@@ -122,6 +125,7 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
     if (m.local) {
       m.unequal_replica = -1;
       m.parts = capture.members;
+      std::iota(m.part_of.begin(), m.part_of.end(), std::uint32_t{0});
       m.count = 0;
       m.hidden = m.nan = m.positive_infinity = m.negative_infinity = m.zero = m.subnormal = m.at_maximum =
           m.largest = 0;

@@ -20,10 +20,11 @@ struct merged_capture {
   std::vector<std::array<std::uint64_t, 7>> rank_digests;  // of a local tensor: world rank and digest
   bool has_sketch = false;
   double pending_factor = 1;
-  std::vector<member> parts;          // one of each set of replicas
-  bool partial = false;               // parts are addends
-  double part_scale = 1;              // 1 / size for partial averages
-  std::int32_t unequal_replica = -1;  // world rank of the first replica that differs from its twin
+  std::vector<member> parts;           // one of each set of replicas
+  std::vector<std::uint32_t> part_of;  // by member of the logical capture: index into parts
+  bool partial = false;                // parts are addends
+  double part_scale = 1;               // 1 / size for partial averages
+  std::int32_t unequal_replica = -1;   // world rank of the first replica that differs from its twin
   std::int64_t count = 0, hidden = 0, nan = 0, positive_infinity = 0, negative_infinity = 0, zero = 0,
                subnormal = 0;   // over parts; of addends `count` is that of their sum
   std::int64_t at_maximum = 0;  // of formats of 16 bits and more: fill values, left out of sums

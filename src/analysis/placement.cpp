@@ -75,6 +75,13 @@ const mesh_axis* placement::partial() const noexcept {
   return at == mesh.end() ? nullptr : &*at;
 }
 
+double placement::part_scale() const noexcept {
+  double scale = 1;
+  for (const mesh_axis& a : mesh)
+    if (a.spread == spread::partial_average) scale /= static_cast<double>(a.size);
+  return scale;
+}
+
 std::int64_t placement::elements() const noexcept {
   std::int64_t n = 1;
   for (const std::int64_t extent : global) n *= extent;

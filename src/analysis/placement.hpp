@@ -35,6 +35,7 @@ struct placement {
   bool part_by_rank = false;                      // no axis tells the ids of one rank from those of another
 
   [[nodiscard]] const mesh_axis* partial() const noexcept;
+  [[nodiscard]] double part_scale() const noexcept;      // of a term: 1 / size of every average
   [[nodiscard]] std::int64_t elements() const noexcept;  // of the global tensor
 };
 

@@ -151,6 +151,9 @@ bool repeated_reduction(const evidence& e, const rule& r) {
 bool diverged_replica(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) || e.unequal_replica >= 0;
 }
+bool groups_differ(const evidence& e, const rule&) {
+  return e.group_broken.has_value();
+}
 bool swapped(const evidence& e, const rule&) {
   return e.culprits.swapped.has_value();
 }

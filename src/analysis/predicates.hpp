@@ -33,6 +33,7 @@ bool stale(const evidence& e, const rule& r);
 bool clipped(const evidence& e, const rule& r);
 bool repeated_reduction(const evidence& e, const rule& r);
 bool diverged_replica(const evidence& e, const rule& r);
+bool groups_differ(const evidence& e, const rule& r);
 bool swapped(const evidence& e, const rule& r);
 bool wrong_shard(const evidence& e, const rule& r);
 bool recomputes_otherwise(const evidence& e, const rule& r);

@@ -84,6 +84,9 @@ constexpr rule table[] = {
      "hides a non-finite value"},
 
     // ranks
+    {"ND612", "invariant", "collective-mismatch", groups_differ,
+     "print operation, count and format on every rank of the group",
+     "is not called alike by the ranks of its group"},
     {"ND601", "invariant", "missing-reduction", hinted, "reduce over the group and compare again",
      "passes on partial sums as if they were reduced"},
     {"ND602", "factor", "duplicate-reduction", repeated_reduction, "leave the second reduction out",

@@ -80,6 +80,7 @@ struct evidence {
   bool collective = false;
   bool averages = false;
   std::int64_t group_size = 0;
+  std::optional<invariant> group_broken;  // its ranks do not call it alike
   bool reduces_twice = false;  // every rank brings what a reduction of this group already made equal
 
   // between the runs

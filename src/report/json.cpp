@@ -37,6 +37,7 @@ ordered finding_json(const analysis::finding& f) {
   j["evidence"] = ordered::object();
   for (const auto& [name, value] : f.evidence) j["evidence"][name] = json_number(value);
   j["control"] = f.control;
+  j["brought_by"] = json_text(analysis::name_of(f.brought_by));
   j["seen_in"] = analysis::name_of(f.seen_in);
   j["benign"] = f.benign;
   j["root"] = f.is_root;

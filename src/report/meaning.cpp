@@ -71,6 +71,7 @@ constexpr meaning causes[] = {
     {"wrong-weighting", "a mean of means weighs ranks or micro-batches instead of elements"},
     {"low-precision-communication", "the wire format loses bits or range"},
     {"replica-divergence", "what must be equal on all ranks is not"},
+    {"collective-mismatch", "ranks of a group call different collectives, or with other counts or formats"},
     {"shard-mismatch", "a rank holds or reads the wrong part"},
     {"recompute-mismatch", "a recomputed value differs from the stored one"},
     {"storage-corruption", "a value changed with no op between"},

@@ -51,6 +51,16 @@ std::string with_meaning(const std::string& name, const char* meaning) {
   return *meaning == '\0' ? name : name + ": " + meaning;
 }
 
+const char* bringer_text(analysis::bringer by) {
+  switch (by) {
+    case analysis::bringer::local_op: return "by the op itself, on the rank";
+    case analysis::bringer::communication: return "by the communication between ranks";
+    case analysis::bringer::given: return "by what the program was given";
+    case analysis::bringer::unknown: break;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string context_text(const analysis::place& p) {
@@ -106,6 +116,8 @@ std::string finding_block(const analysis::finding& f, const style& s) {
   const std::string& subject = f.where.op.empty() ? f.where.tensor : f.where.op;
   if (!f.message.empty())
     out += labelled(s, "because", (subject.empty() ? "the run" : subject) + " " + f.message);
+  if (const char* by = bringer_text(f.brought_by); *by != '\0' && !f.where.ranks.empty())
+    out += labelled(s, "brought", by);
   if (const std::string numbers = evidence_text(f.evidence, s); !numbers.empty())
     out += labelled(s, "evidence", numbers);
   if (!f.control.empty()) out += labelled(s, "control", f.control);

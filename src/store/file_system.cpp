@@ -108,7 +108,7 @@ standard_descriptors::~standard_descriptors() {
 std::string rank_file(const std::string& run, std::int32_t rank) {
   std::array<char, 32> number{};
   std::snprintf(number.data(), number.size(), ".rank%05d", static_cast<int>(rank));
-  return stem(run) + number.data() + ".h5";
+  return stem(run) + number.data() + (has_suffix(run) ? ".h5" : "");
 }
 
 std::string run_of_rank_file(const std::string& path) {

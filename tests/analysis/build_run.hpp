@@ -1,5 +1,6 @@
 #pragma once
 // Builds runs in memory, observed by the same pass that captures use.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -26,8 +27,12 @@ class memory_payload : public model::payload_source {
     std::memcpy(out.data(), codes_.at(type).data() + static_cast<std::size_t>(first) * bytes_of(type),
                 out.size());
     ++reads;
+    const auto n = static_cast<std::int64_t>(out.size() / bytes_of(type));
+    numbers += n;
+    longest = std::max(longest, n);
   }
   mutable int reads = 0;
+  mutable std::int64_t numbers = 0, longest = 0;
 
  private:
   std::map<dtype, std::vector<std::byte>> codes_;
@@ -100,6 +105,8 @@ class rank_builder {
     data_.collectives.push_back(row);
   }
 
+  model::collective_row& last_collective() { return data_.collectives.back(); }
+
   void skip(std::int64_t step) {
     model::event_row row{};
     row.seq = ++seq_;
@@ -116,6 +123,8 @@ class rank_builder {
   }
 
   [[nodiscard]] int reads() const { return payload_->reads; }
+  [[nodiscard]] std::int64_t numbers_read() const { return payload_->numbers; }
+  [[nodiscard]] std::int64_t longest_read() const { return payload_->longest; }
 
   std::int64_t update = -1;
 

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "numdiff/detail/runtime/locks.hpp"
 #include "numdiff/detail/runtime/settings.hpp"
@@ -23,12 +25,24 @@ struct launcher {
   const char* rank;
   const char* size;
 };
+// The innermost first: torchrun is started by srun or mpirun, whose ranks are then those of nodes. It is
+// known by the id of its job; without that RANK may be left from anything.
+inline constexpr launcher torchrun = {"RANK", "WORLD_SIZE"};
 inline constexpr launcher launchers[] = {
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"PMI_RANK", "PMI_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},  // Open MPI
+    {"PMI_RANK", "PMI_SIZE"},                          // MPICH, Intel MPI
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},    // MVAPICH2
     {"SLURM_PROCID", "SLURM_NTASKS"},
-    {"RANK", "WORLD_SIZE"},
+    torchrun,
 };
+
+// Both numbers, or neither.
+inline bool told_by(const launcher& l, std::int64_t& rank, std::int64_t& size) noexcept {
+  const char* told_rank = environment(l.rank);
+  const char* told_size = environment(l.size);
+  return told_rank != nullptr && told_size != nullptr && parse_integer(told_rank, rank) &&
+         parse_integer(told_size, size);
+}
 
 // 128 bits of some bytes.
 inline void hash_bytes(const void* data, std::size_t bytes, std::uint64_t& a, std::uint64_t& b) noexcept {
@@ -64,41 +78,59 @@ inline std::string random_run_id() {
   return hex_digest(std::string(reinterpret_cast<const char*>(words), sizeof words));
 }
 
+// The parent's id and the clock ticks when it was started, which no later process has together.
+inline std::string parent_process() {
+  const std::string id = std::to_string(getppid());
+  std::FILE* file = std::fopen(("/proc/" + id + "/stat").c_str(), "re");
+  if (file == nullptr) return id;
+  char words[1024] = {};
+  const std::size_t read = std::fread(words, 1, sizeof words - 1, file);
+  std::fclose(file);
+  // The name may hold anything; the start is the 20th word behind it.
+  std::string_view rest(words, read);
+  rest.remove_prefix(rest.rfind(')') == std::string_view::npos ? rest.size() : rest.rfind(')'));
+  for (int word = 0; word < 20 && !rest.empty(); ++word) {
+    const std::size_t space = rest.find(' ');
+    rest.remove_prefix(space == std::string_view::npos ? rest.size() : space + 1);
+  }
+  return id + ' ' + std::string(rest.substr(0, rest.find(' ')));
+}
+
 // The same text on all ranks of one launch, "" when the launcher does not say.
 inline std::string job_text() {
   std::string words;
   const auto add = [&](const char* name) {
     if (const char* value = environment(name)) words += std::string(name) + '=' + value + ';';
   };
-  if (environment("OMPI_MCA_ess_base_jobid") != nullptr) {
+  if (environment("TORCHELASTIC_RUN_ID") != nullptr) {
+    add("TORCHELASTIC_RUN_ID");
+    add("TORCHELASTIC_RESTART_COUNT");
+    add("MASTER_ADDR");
+    add("MASTER_PORT");
+  } else if (environment("OMPI_MCA_ess_base_jobid") != nullptr) {
     add("OMPI_MCA_ess_base_jobid");
   } else if (environment("SLURM_JOB_ID") != nullptr) {
     add("SLURM_JOB_ID");
     add("SLURM_STEP_ID");
     add("SLURM_RESTART_COUNT");
-  } else if (environment("TORCHELASTIC_RUN_ID") != nullptr) {
-    add("TORCHELASTIC_RUN_ID");
-    add("TORCHELASTIC_RESTART_COUNT");
-    add("MASTER_ADDR");
-    add("MASTER_PORT");
+  } else if (const char* here = environment("MPI_LOCALNRANKS"); here != nullptr) {
+    // MPICH gives its jobs no name. Ranks of one machine have one parent.
+    const char* size = environment("PMI_SIZE");
+    if (size != nullptr && std::string_view(size) == here) words = "parent=" + parent_process();
   }
   return words;
 }
 
 inline bool collect_identity(identity& who, const settings& s, std::string& error) {
   std::int64_t rank = s.rank, size = s.world_size;
+  std::int64_t r = 0, n = 0;
+  bool told = environment("TORCHELASTIC_RUN_ID") != nullptr && told_by(torchrun, r, n);
   for (const launcher& l : launchers) {
-    if (rank >= 0 && size >= 1) break;
-    const char* told_rank = environment(l.rank);
-    const char* told_size = environment(l.size);
-    std::int64_t r = 0, n = 0;
-    if (told_rank == nullptr || told_size == nullptr || !parse_integer(told_rank, r) ||
-        !parse_integer(told_size, n)) {
-      continue;
-    }
-    if (rank < 0) rank = r;
-    if (size < 1) size = n;
+    if (told) break;
+    told = told_by(l, r, n);
   }
+  if (told && rank < 0) rank = r;
+  if (told && size < 1) size = n;
   if (size < 1) size = 1;
   if (rank < 0) rank = 0;
   if (rank >= size || size > INT32_MAX) {

@@ -5,11 +5,14 @@
 #include <string_view>
 #include <vector>
 
+#include "numdiff/detail/runtime/context_stack.hpp"
 #include "numdiff/detail/runtime/locks.hpp"
 
 namespace numdiff {
 inline namespace v1 {
 namespace detail {
+
+inline constexpr std::string_view micro_batch_axis = "micro_batch";
 
 class device_mesh {
  public:
@@ -28,13 +31,19 @@ class device_mesh {
     axes_.push_back({std::string(axis), {size, coordinate}});
   }
 
-  // An axis nobody declared has one rank on it.
+  // An axis nobody declared has one rank on it. Micro-batches are an axis on which a thread stands where its
+  // context says.
   [[nodiscard]] place find(std::string_view axis) noexcept {
-    locked guard(mutex_);
-    for (const entry& e : axes_) {
-      if (e.axis == axis) return e.where;
+    place found;
+    {
+      locked guard(mutex_);
+      for (const entry& e : axes_) {
+        if (e.axis == axis) found = e.where;
+      }
     }
-    return {};
+    const std::int32_t part = current_values().micro_batch;
+    if (axis == micro_batch_axis && part >= 0 && part < found.size) found.at = part;
+    return found;
   }
 
  private:

@@ -1,0 +1,218 @@
+// One tensor in every layout, compared with every other: equal by digests, near by sketches and by values,
+// and the rank of what is wrong.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "array.hpp"
+#include "ranks/recorded_run.hpp"
+
+using namespace numdiff;
+using namespace numdiff::testing;
+using analysis::compare;
+using analysis::outcome;
+using reproduce::array;
+
+namespace {
+
+constexpr std::int64_t rows = 16, columns = 24;
+
+std::vector<double> whole() {
+  return reproduce::normal(rows * columns, 3);
+}
+
+// What one rank holds: rows and columns of the whole, -1 for padding, and how its view says so.
+struct part {
+  std::vector<std::int64_t> row, column;
+  std::function<view(const view&, const part&)> place;
+  bool flat = false;  // then `column` are indices of the flattened tensor
+};
+
+struct layout {
+  const char* name;
+  std::int32_t ranks;
+  std::function<part(session&, std::int32_t rank)> at;
+  bool by_ids = false;  // ids are kept with the values; without them no rank is known
+};
+
+std::vector<std::int64_t> range(std::int64_t begin, std::int64_t end) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(std::max<std::int64_t>(end - begin, 0)));
+  std::iota(all.begin(), all.end(), begin);
+  return all;
+}
+std::vector<std::int64_t> joined(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+part box(std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+  return {range(r0, r1), range(c0, c1), [](const view& v, const part& p) {
+            const auto begin = [](const std::vector<std::int64_t>& of) {
+              return of.empty() ? 0 : of.front();
+            };
+            return v.shard("tp", 1).box(0, begin(p.row), rows).box(1, begin(p.column), columns);
+          }};
+}
+part by_rows(std::vector<std::int64_t> ids) {
+  return {std::move(ids), range(0, columns), [](const view& v, const part& p) {
+            return v.shard("tp", 0).ids(0, p.row.data(), p.row.size(), rows);
+          }};
+}
+part by_columns(std::vector<std::int64_t> ids) {
+  return {range(0, rows), std::move(ids), [](const view& v, const part& p) {
+            return v.shard("tp", 1).ids(1, p.column.data(), p.column.size(), columns);
+          }};
+}
+
+const std::vector<layout>& layouts() {
+  static const std::vector<layout> all = {
+      {"one rank", 1, [](session&, std::int32_t) { return box(0, rows, 0, columns); }},
+      {"columns", 4, [](session&, std::int32_t r) { return box(0, rows, 6 * r, 6 * r + 6); }},
+      {"uneven rows, one rank empty", 3,
+       [](session&, std::int32_t r) {
+         const std::int64_t ends[] = {0, 11, 11, rows};
+         return box(ends[r], ends[r + 1], 0, columns);
+       }},
+      {"a grid, replicated twice", 8,
+       [](session& s, std::int32_t r) {
+         s.mesh("dp", 2, r / 4);
+         part p = box(r / 2 % 2 * 8, r / 2 % 2 * 8 + 8, r % 2 * 12, r % 2 * 12 + 12);
+         p.place = [place = p.place](const view& v, const part& own) {
+           return place(v, own).replicated("dp");
+         };
+         return p;
+       }},
+      {"zig-zag rows", 4,
+       [](session&, std::int32_t r) {
+         return by_rows(joined(range(2 * r, 2 * r + 2), range(14 - 2 * r, 16 - 2 * r)));
+       },
+       true},
+      {"three fused matrices by columns", 4,
+       [](session&, std::int32_t r) {
+         return by_columns(joined(joined(range(2 * r, 2 * r + 2), range(8 + 2 * r, 10 + 2 * r)),
+                                  range(16 + 2 * r, 18 + 2 * r)));
+       },
+       true},
+      {"rows by id, padded", 3,
+       [](session&, std::int32_t r) {
+         std::vector<std::int64_t> ids;
+         for (std::int64_t i = rows - 1 - r; i >= 0; i -= 3) ids.push_back(i);
+         ids.resize(7, -1);
+         return by_rows(ids);
+       },
+       true},
+      {"a flat piece each", 3,
+       [](session&, std::int32_t r) {
+         const std::int64_t begin = r * 130, end = std::min<std::int64_t>(begin + 130, rows * columns);
+         part p;
+         p.flat = true;
+         p.column = range(begin, end);
+         p.place = [](const view& v, const part& own) {
+           return v.shard("tp", 0).flat(
+               {{own.column.front(), 0, static_cast<std::int64_t>(own.column.size())}}, {rows, columns});
+         };
+         return p;
+       }},
+  };
+  return all;
+}
+
+// The layout's part of `values`, captured as a weight.
+reproduce::program holding(const layout& l, dtype type, const std::vector<double>& values) {
+  return [=](session& s, std::int32_t rank) {
+    s.mesh("tp", l.ranks, rank);
+    const part p = l.at(s, rank);
+    std::vector<double> own;
+    if (p.flat)
+      for (const std::int64_t i : p.column) own.push_back(values[static_cast<std::size_t>(i)]);
+    for (const std::int64_t r : p.row) {
+      for (const std::int64_t c : p.column)
+        own.push_back(r < 0 ? 99 : values[static_cast<std::size_t>(r * columns + c)]);
+    }
+    const std::vector<std::int64_t> shape = p.flat ? std::vector{static_cast<std::int64_t>(own.size())}
+                                                   : std::vector{static_cast<std::int64_t>(p.row.size()),
+                                                                 static_cast<std::int64_t>(p.column.size())};
+    const array held(type, shape, own);
+    NUMDIFF_STEP(0);
+    NUMDIFF_PHASE(forward);
+    NUMDIFF_OP(op, "use", mystery, dtypes(type, type, type));
+    NUMDIFF_WEIGHT(op, "w", p.place(held.seen(), p));
+  };
+}
+
+// Which ranks of a layout hold an element.
+std::vector<std::int32_t> holders(const layout& l, std::int64_t element) {
+  std::vector<std::int32_t> all;
+  for (std::int32_t r = 0; r < l.ranks; ++r) {
+    session none({});
+    const part p = l.at(none, r);
+    const auto has = [](const std::vector<std::int64_t>& of, std::int64_t i) {
+      return std::ranges::find(of, i) != of.end();
+    };
+    if (p.flat ? has(p.column, element) : has(p.row, element / columns) && has(p.column, element % columns))
+      all.push_back(r);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("every layout equals every other, bit for bit, at every level") {
+  for (const level l : {level::stats, level::tensors}) {
+    std::vector<std::unique_ptr<recorded_run>> runs;
+    for (const layout& one : layouts())
+      runs.push_back(std::make_unique<recorded_run>(holding(one, dtype::f32, whole()), one.ranks, l));
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      for (std::size_t j = 0; j < runs.size(); ++j) {
+        if (i == j) continue;
+        const auto c = compare(runs[i]->run(), runs[j]->run());
+        INFO(layouts()[i].name << " against " << layouts()[j].name << ": " << told(c));
+        CHECK(c.verdict == outcome::agree);
+        CHECK(c.totals.equal == 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("every layout is one rounding from every other in another format, by sketches and by values") {
+  for (const level l : {level::sketch, level::tensors}) {
+    std::vector<std::unique_ptr<recorded_run>> exact, rounded;
+    for (const layout& one : layouts()) {
+      exact.push_back(std::make_unique<recorded_run>(holding(one, dtype::f32, whole()), one.ranks, l));
+      rounded.push_back(std::make_unique<recorded_run>(holding(one, dtype::bf16, whole()), one.ranks, l));
+    }
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      for (std::size_t j = 0; j < rounded.size(); ++j) {
+        const auto c = compare(exact[i]->run(), rounded[j]->run());
+        INFO(layouts()[i].name << " against " << layouts()[j].name << ": " << told(c));
+        CHECK(c.verdict == outcome::agree);
+        CHECK(c.totals.within == 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("a wrong element has the ranks that hold it, in every layout") {
+  for (const std::int64_t element : {5 * columns + 13, 14 * columns + 3}) {
+    std::vector<double> wrong = whole();
+    wrong[static_cast<std::size_t>(element)] += 0.75;
+    for (const level l : {level::stats, level::tensors}) {
+      const recorded_run one(holding(layouts().front(), dtype::f32, whole()), 1, l);
+      for (const layout& other : layouts()) {
+        if (other.ranks == 1) continue;
+        const recorded_run many(holding(other, dtype::f32, wrong), other.ranks, l);
+        const auto c = compare(one.run(), many.run());
+        INFO(other.name << ": " << told(c));
+        CHECK(c.verdict == outcome::differ);
+        REQUIRE(c.first_divergence);
+        if (l == level::tensors || !other.by_ids)
+          CHECK(c.first_divergence->where.ranks == holders(other, element));
+      }
+    }
+  }
+}
