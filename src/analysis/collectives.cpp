@@ -29,23 +29,30 @@ bool whole(const model::rank_data& rank) {
   return rank.closed && rank.cut_rows == 0 && rank.drops.ops == 0 && rank.drops.captures == 0;
 }
 
-// Whether `rank` joined the collective under another name: an op of its own with the same number, which no
-// other rank of the group has under a number of its own.
+// Whether `rank` joined the collective in another op: one with the same number, which no other rank of the
+// group has under a number of its own.
 bool joined_otherwise(const run_index& run, const collective_group& group, std::uint32_t rank) {
   const model::rank_data& there = run.run().ranks[rank];
-  const model::rank_data& first = run.rank_of(group.members.front());
+  const std::string_view communicator = run.rank_of(group.members.front()).strings[group.row->communicator];
   for (const model::collective_row& row : there.collectives) {
     if (row.sequence != group.row->sequence || row.operation != group.row->operation ||
-        there.strings[row.communicator] != first.strings[group.row->communicator])
+        there.strings[row.communicator] != communicator)
       continue;
     const auto op = std::ranges::find(there.ops, row.op, &model::op_row::seq);
     if (op == there.ops.end()) return true;
-    const std::uint32_t at = static_cast<std::uint32_t>(op - there.ops.begin());
-    const auto shared = [&](const logical_op& o) {
-      return std::ranges::any_of(o.members, [&](const member& m) { return m.rank == rank && m.row == at; });
-    };
-    const auto logical = std::ranges::find_if(run.ops(), shared);
-    return logical == run.ops().end() || logical->members.size() == 1;
+    const member own{rank, static_cast<std::uint32_t>(op - there.ops.begin())};
+    const auto logical = std::ranges::find_if(run.ops(), [&](const logical_op& o) {
+      return std::ranges::any_of(o.members,
+                                 [&](const member& m) { return m.rank == own.rank && m.row == own.row; });
+    });
+    if (logical == run.ops().end()) return true;
+    return std::ranges::none_of(logical->members, [&](const member& m) {
+      const model::rank_data& other = run.rank_of(m);
+      const model::collective_row* told = collective_of(other, run.op_row_of(m).seq);
+      return m.rank != rank && told != nullptr && told->sequence != row.sequence &&
+             other.strings[told->communicator] == communicator &&
+             std::ranges::find(group.ranks, other.rank) != group.ranks.end();
+    });
   }
   return false;
 }

@@ -41,6 +41,10 @@ struct item {
 // Why a source stays undecided that values would decide.
 inline constexpr const char* levels_do_not_compare = "the recorded levels do not compare";
 
+// Why tensors are not comparable of which ranks that are not there held parts.
+inline constexpr const char* parts_missing = "parts of ranks that are not there";
+inline constexpr const char* parts_missing_but_agree = "parts of ranks that are not there; the others agree";
+
 // What good runs say about a pair.
 struct noise {
   double distance = 0, limit = 0;

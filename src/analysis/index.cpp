@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <ranges>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -95,7 +94,8 @@ std::set<std::uint64_t> over_micro_batches(const model::rank_data& rank) {
   for (const model::capture_row& row : rank.captures) {
     if (row.placement == 0 || row.op == 0) continue;
     const auto [at, fresh] = names_axis.emplace(row.placement, false);
-    if (fresh) at->second = rank.strings[row.placement].find(R"("axis":"micro_batch")") != std::string_view::npos;
+    if (fresh)
+      at->second = rank.strings[row.placement].find(R"("axis":"micro_batch")") != std::string_view::npos;
     if (at->second) ops.insert(row.op);
   }
   return ops;
@@ -237,8 +237,8 @@ run_index::run_index(const model::run& run, symbols& names, const model::selecti
     // An op of several micro-batches is over with the last of them.
     auto& order = orders.ranks.emplace_back();
     std::set<std::uint32_t> placed;
-    for (const auto& [seq, op] : program | std::views::reverse)
-      if (placed.insert(op).second) order.push_back(op);
+    for (auto at = program.rbegin(); at != program.rend(); ++at)
+      if (placed.insert(at->second).second) order.push_back(at->second);
     std::ranges::reverse(order);
   }
 

@@ -76,7 +76,14 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
     x.reason = "rank-local tensors without a placement";
     return source_state::none;
   }
-  if (r->count != t.count && r->covered && t.covered) {
+  if (!r->covered || !t.covered) {
+    const held there =
+        compare_held({reference_.index, *r, reference_.placements}, {test_.index, t, test_.placements});
+    x.verdict = there == held::differs && strict ? verdict::beyond : verdict::not_comparable;
+    x.reason = there == held::agrees ? parts_missing_but_agree : parts_missing;
+    return x.verdict == verdict::beyond ? source_state::differs : source_state::none;
+  }
+  if (r->count != t.count) {
     x.verdict = verdict::beyond;  // of another shape
     return source_state::none;
   }

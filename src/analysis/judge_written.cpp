@@ -113,7 +113,8 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   }
   const std::int64_t updates[] = {op_of(reference_, pair.reference).update, op_of(test_, pair.test).update};
   const bool same_update = updates[0] == updates[1] || updates[0] < 0 || updates[1] < 0;  // not told: -1
-  if (same_update && !r.local && !t.local && r.count == t.count) x.apart = distance(r, t);
+  if (same_update && !r.local && !t.local && r.covered && t.covered && r.count == t.count)
+    x.apart = distance(r, t);
 
   const local_judgement* own = judgement_of(test, position(test_, x.test));
   const local_judgement* other = judgement_of(reference, position(reference_, x.reference));
@@ -130,7 +131,7 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   const bool nonfinite_differs = addends ? (r.nonfinite() > 0) != (t.nonfinite() > 0)
                                          : r.nan != t.nan || r.positive_infinity != t.positive_infinity ||
                                                r.negative_infinity != t.negative_infinity;
-  if (nonfinite_differs && !skipped && r.count == t.count && !r.local && !t.local) {
+  if (nonfinite_differs && !skipped && r.covered && t.covered && r.count == t.count && !r.local && !t.local) {
     x.verdict = verdict::beyond;
     x.reason = "non-finite in one run only";
     return;
@@ -144,6 +145,13 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   const auto exact = [](const merged_capture& c) { return !is_wide_integer(c.type) || c.amax < 0x1p53; };
   if (own != nullptr && own->worst.v == verdict::within && exact(r) && exact(t)) {
     x.verdict = verdict::within;
+    return;
+  }
+  if (!r.local && !t.local && (!r.covered || !t.covered)) {
+    const held there =
+        compare_held({reference_.index, r, reference_.placements}, {test_.index, t, test_.placements});
+    x.verdict = verdict::not_comparable;
+    x.reason = there == held::agrees ? parts_missing_but_agree : parts_missing;
     return;
   }
   if (r.local || t.local || r.count != t.count) {

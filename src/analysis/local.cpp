@@ -130,7 +130,8 @@ stored_op stored(const run_index& run, const logical_op& op, const member& where
   for (std::uint32_t i = 0; i < op.captures; ++i) {
     const std::uint32_t at = op.first_capture + i;
     for (const member& m : run.captures()[at].members) {
-      if (m.rank == where.rank && rank.captures[m.row].op == one.op.row->seq) rows.emplace_back(m.row, static_cast<std::int32_t>(at));
+      if (m.rank == where.rank && rank.captures[m.row].op == one.op.row->seq)
+        rows.emplace_back(m.row, static_cast<std::int32_t>(at));
     }
   }
   std::ranges::sort(rows);

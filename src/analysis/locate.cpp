@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "analysis/measure.hpp"
 #include "model/sketch.hpp"
 
 namespace numdiff::analysis {
@@ -139,6 +140,29 @@ std::string shards_of(const tensor_side& side) {
   return text;
 }
 
+held compare_held(const tensor_side& reference, const tensor_side& test) {
+  const bool exact = digests_compare(reference, test);
+  // Of shares that only some ranks hold nobody says what sketches leave out.
+  const bool sums = reference.capture.excluded() + test.capture.excluded() == 0;
+  const double unit = std::max(unit_roundoff(reference.capture.type), unit_roundoff(test.capture.type));
+  bool any = false;
+  for (const share_unit& u : units_of(reference.run, reference.capture, reference.placements, test.run,
+                                      test.capture, test.placements)) {
+    if (!u.complete) continue;
+    if (exact) {
+      any = true;
+      if (digest_of(u.reference) != digest_of(u.test)) return held::differs;
+      continue;
+    }
+    const auto r = sum_of(u.reference, reference.capture.pending_factor),
+               t = sum_of(u.test, test.capture.pending_factor);
+    if (!sums || !r || !t || scaled(reference) || scaled(test)) continue;
+    any = true;
+    if (model::distance(*r, *t) > 4 * unit * model::norm(*r)) return held::differs;
+  }
+  return any ? held::agrees : held::nothing;
+}
+
 located locate(const tensor_side& reference, const tensor_side& test, side named, double limit) {
   located found;
   const std::vector<share_unit> units = units_of(reference.run, reference.capture, reference.placements,
@@ -153,6 +177,7 @@ located locate(const tensor_side& reference, const tensor_side& test, side named
   std::set<std::int32_t> holders;
   for (const share_unit& u : units) {
     for (const share& s : mine(u)) holders.insert(s.rank);
+    if (!u.complete) continue;
     judged_unit j;
     j.unit = &u;
     if (exact) j.differs = digest_of(u.reference) != digest_of(u.test);

@@ -49,6 +49,11 @@ struct tensor_side {
 // sketch does. An error of another form than a factor then has no rank.
 located locate(const tensor_side& reference, const tensor_side& test, side named, double limit);
 
+// What both runs hold of a tensor that some rank holds no part of: equal in one format, one rounding apart in
+// two.
+enum class held { nothing, agrees, differs };
+held compare_held(const tensor_side& reference, const tensor_side& test);
+
 // What NUMDIFF_SHARDS must say in the other run for its parts to be told apart: "tp=4", "" when nothing does.
 std::string shards_of(const tensor_side& side);
 

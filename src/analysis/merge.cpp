@@ -62,6 +62,21 @@ bool none_overlap(const run_index& run, const std::vector<member>& parts,
   return true;
 }
 
+// Every element has all of its terms.
+bool all_terms(const run_index& run, const std::vector<member>& parts, placement_cache& placements,
+               std::int64_t elements) {
+  std::map<std::string_view, std::int64_t> terms;
+  std::int64_t held = 0;
+  for (const member& part : parts) {
+    const placement& where = placements.of(run.rank_of(part).strings[run.capture_row_of(part).placement]);
+    if (++terms[where.region] == 1) held += run.capture_row_of(part).count - padding_of(run, part, where);
+  }
+  const placement& any =
+      placements.of(run.rank_of(parts.front()).strings[run.capture_row_of(parts.front()).placement]);
+  return held == elements &&
+         std::ranges::all_of(terms, [&](const auto& t) { return t.second == any.terms(); });
+}
+
 // No element is in two of the parts.
 bool disjoint(const run_index& run, const std::vector<member>& parts, placement_cache& placements) {
   std::vector<const placement*> where;
@@ -145,8 +160,17 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
   if (told && where != nullptr) {
     m.shape = where->global;
     const std::int64_t all = where->elements() * (is_complex(m.type) ? 2 : 1);
-    if (m.partial) m.count = all;
-    m.covered = m.count == all && (m.partial || disjoint(run, m.parts, placements));
+    if (m.partial) {
+      m.count = all;
+      m.covered = all_terms(run, m.parts, placements, all);
+    } else {
+      // Of ids that were not kept nobody knows which are padding: what is hidden, if that makes it whole.
+      if (where->ids >= 0 && m.count > all && m.count - m.hidden == all) {
+        m.count = all;
+        m.hidden = 0;
+      }
+      m.covered = m.count == all && disjoint(run, m.parts, placements);
+    }
   } else {
     m.shape.assign(shape.extent, shape.extent + std::min<std::uint32_t>(shape.rank, 8));
   }

@@ -61,8 +61,11 @@ placement parse(std::string_view text) {
   for (const mesh_axis& a : p.mesh) {
     const bool by_ids = p.ids >= 0 && a.spread == spread::sharded;
     p.part_by_rank = p.part_by_rank && !by_ids;
-    if (by_ids || is_partial(a.spread) || a.spread == spread::unknown) part.push_back({a.name, a.at});
+    if (by_ids || a.spread == spread::unknown) part.push_back({a.name, a.at});
   }
+  p.region = part.dump();
+  for (const mesh_axis& a : p.mesh)
+    if (is_partial(a.spread)) part.push_back({a.name, a.at});
   p.part = part.dump();
   return p;
 }
@@ -73,6 +76,13 @@ const mesh_axis* placement::partial() const noexcept {
   const auto at =
       std::ranges::find_if(mesh, [](const mesh_axis& a) { return is_partial(a.spread) && a.size > 1; });
   return at == mesh.end() ? nullptr : &*at;
+}
+
+std::int64_t placement::terms() const noexcept {
+  std::int64_t n = 1;
+  for (const mesh_axis& a : mesh)
+    if (is_partial(a.spread)) n *= a.size;
+  return n;
 }
 
 double placement::part_scale() const noexcept {

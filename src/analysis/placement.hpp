@@ -32,9 +32,11 @@ struct placement {
   std::vector<std::array<std::int64_t, 3>> flat;  // global begin, local begin, length
   int ids = -1;                                   // dimension with explicit global ids
   std::string part;                               // equal for views of the same elements
+  std::string region;                             // the same, and for all terms of one sum
   bool part_by_rank = false;                      // no axis tells the ids of one rank from those of another
 
   [[nodiscard]] const mesh_axis* partial() const noexcept;
+  [[nodiscard]] std::int64_t terms() const noexcept;     // that add up to the tensor
   [[nodiscard]] double part_scale() const noexcept;      // of a term: 1 / size of every average
   [[nodiscard]] std::int64_t elements() const noexcept;  // of the global tensor
 };

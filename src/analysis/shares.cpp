@@ -86,8 +86,9 @@ constexpr std::size_t most_pairs = std::size_t{1} << 22;
 std::vector<share_unit> units_of(const run_index& reference_run, const merged_capture& reference,
                                  placement_cache& reference_placements, const run_index& test_run,
                                  const merged_capture& test, placement_cache& test_placements) {
-  if (reference.local || test.local || !reference.covered || !test.covered || reference.shape != test.shape)
-    return {};
+  if (reference.local || test.local || reference.shape != test.shape) return {};
+  const bool addends = reference.partial || test.partial;
+  if (addends && (!reference.covered || !test.covered)) return {};
   std::vector<share> left, right;
   for (const member& m : reference.parts)
     if (!add_shares(reference_run, reference, m, reference_placements, left)) return {};
@@ -113,6 +114,12 @@ std::vector<share_unit> units_of(const run_index& reference_run, const merged_ca
     if (left[i].where.count() > 0) unit(i).reference.push_back(std::move(left[i]));
   for (std::size_t j = 0; j < right.size(); ++j)
     if (right[j].where.count() > 0) unit(left.size() + j).test.push_back(std::move(right[j]));
+  const auto held = [](const std::vector<share>& shares) {
+    std::int64_t n = 0;
+    for (const share& s : shares) n += s.where.count();
+    return n;
+  };
+  for (share_unit& u : units) u.complete = addends || held(u.reference) == held(u.test);
   return units;
 }
 

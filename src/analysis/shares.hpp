@@ -21,6 +21,7 @@ struct share {
 // Elements that a set of shares of each run holds exactly.
 struct share_unit {
   std::vector<share> reference, test;
+  bool complete = true;  // both hold the same ones: no rank is missing
 };
 
 // Shares that overlap, directly or through others, stand in one unit: two layouts that shard alike make one

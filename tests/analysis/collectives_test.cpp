@@ -227,3 +227,34 @@ TEST_CASE("ranks that call it otherwise, or not at all, are named") {
   const auto died = compare(a.run(), b.run());
   CHECK((!died.first_divergence || died.first_divergence->rule != "ND612"));
 }
+
+TEST_CASE(
+    "ranks that reach the collectives of two groups in another order, under one name, are no mismatch") {
+  run_builder b(2, level::sketch), a(2, level::sketch);
+  const auto one = [](rank_builder& k, const std::string& communicator, std::uint64_t sequence, double x) {
+    k.op(0, "s", "reduce", "all_reduce", phase::communication);
+    k.collective(collective_operation::all_reduce, communicator == "alone" ? 1 : 2);
+    k.last_collective().communicator = k.text(communicator);
+    k.last_collective().sequence = sequence;
+    k.last_collective().count = 300;
+    const values brought(300, x), sum(300, communicator == "alone" ? x : 3);
+    k.input("x", whole(brought));
+    k.output("y", whole(sum));
+  };
+  for (run_builder* run : {&a, &b}) {
+    for (int r = 0; r < 2; ++r) {
+      rank_builder& k = (*run)[static_cast<std::size_t>(r)];
+      const std::string alone = "[" + std::to_string(r) + "]";
+      const auto own = [&] {
+        one(k, "alone", 1, 7);
+        k.last_collective().ranks = k.text(alone);
+      };
+      if (r == 0) own();
+      one(k, "both", 1, r + 1);
+      k.last_collective().ranks = k.text("[0,1]");
+      if (r == 1) own();
+    }
+  }
+  const auto c = compare(a.run(), b.run());
+  CHECK_FALSE(c.first_divergence);
+}

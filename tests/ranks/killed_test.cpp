@@ -132,3 +132,38 @@ TEST_CASE("a difference outranks what is missing") {
   CHECK(c.first_divergence->where.op == "act");
   CHECK(says(c, "rank 2 of the test ended early"));
 }
+
+TEST_CASE("two processes that nobody told their ranks do not share a file: the second says what is missing") {
+  std::string folder = (std::filesystem::temp_directory_path() / "numdiff_shared_XXXXXX").string();
+  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  const std::string file = folder + "/run.h5";
+  int opened[2], done[2];
+  REQUIRE((pipe(opened) == 0 && pipe(done) == 0));
+  const auto child = [&](bool first) {
+    const pid_t id = fork();
+    if (id != 0) return id;
+    char byte = 0;
+    if (!first) (void)!read(opened[0], &byte, 1);
+    session_options o;
+    o.file = file.c_str();
+    const session s(o);
+    bool right = s.active();
+    if (first) {
+      (void)!write(opened[1], &byte, 1);
+      (void)!read(done[0], &byte, 1);
+    } else {
+      const std::string error = session::last_error();
+      right = !s.active() && error.find("NUMDIFF_RANK") != std::string::npos;
+      (void)!write(done[1], &byte, 1);
+    }
+    _exit(right ? 0 : 1);
+  };
+  const pid_t first = child(true), second = child(false);
+  for (const pid_t id : {first, second}) {
+    int status = 0;
+    waitpid(id, &status, 0);
+    CHECK(status == 0);
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+}

@@ -39,8 +39,8 @@ reproduce::program program(std::int32_t parts, double weight = 1) {
         return weight * static_cast<double>(sum);
       });
       NUMDIFF_OP(op, "dw", mystery, dtypes(dtype::f32, dtype::f32, dtype::f32));
-      NUMDIFF_INPUT(op, "x", own_x.seen().shard("micro_batch", 0));
-      NUMDIFF_INPUT(op, "dy", own_dy.seen().shard("micro_batch", 0));
+      NUMDIFF_INPUT(op, "x", own_x.seen().shard("micro_batch", 0).box(0, begin, tokens));
+      NUMDIFF_INPUT(op, "dy", own_dy.seen().shard("micro_batch", 0).box(0, begin, tokens));
       NUMDIFF_GRADIENT(op, "dw", dw.seen().partial("micro_batch", reduction::sum));
     }
   };

@@ -120,6 +120,7 @@ class stack {
       for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += shares[static_cast<std::size_t>(r)][i];
       sum = rounded(sum);
     }
+    write(layer, "reduce", rank_, 0, mlp::hidden, sum);
     if (how_.ranks > 1 && rank_ >= 0) {
       const array own = held(shares[static_cast<std::size_t>(rank_)], mlp::hidden),
                   y = held(sum, mlp::hidden);

@@ -171,7 +171,8 @@ TEST_CASE("every layout equals every other, bit for bit, at every level") {
       for (std::size_t j = 0; j < runs.size(); ++j) {
         if (i == j) continue;
         const auto c = compare(runs[i]->run(), runs[j]->run());
-        INFO(layouts()[i].name << " against " << layouts()[j].name << ": " << told(c));
+        INFO(std::string(layouts()[i].name)
+             << " against " << std::string(layouts()[j].name) << ": " << told(c));
         CHECK(c.verdict == outcome::agree);
         CHECK(c.totals.equal == 1);
       }
@@ -189,7 +190,8 @@ TEST_CASE("every layout is one rounding from every other in another format, by s
     for (std::size_t i = 0; i < exact.size(); ++i) {
       for (std::size_t j = 0; j < rounded.size(); ++j) {
         const auto c = compare(exact[i]->run(), rounded[j]->run());
-        INFO(layouts()[i].name << " against " << layouts()[j].name << ": " << told(c));
+        INFO(std::string(layouts()[i].name)
+             << " against " << std::string(layouts()[j].name) << ": " << told(c));
         CHECK(c.verdict == outcome::agree);
         CHECK(c.totals.within == 1);
       }
@@ -207,7 +209,7 @@ TEST_CASE("a wrong element has the ranks that hold it, in every layout") {
         if (other.ranks == 1) continue;
         const recorded_run many(holding(other, dtype::f32, wrong), other.ranks, l);
         const auto c = compare(one.run(), many.run());
-        INFO(other.name << ": " << told(c));
+        INFO(std::string(other.name) << ": " << told(c));
         CHECK(c.verdict == outcome::differ);
         REQUIRE(c.first_divergence);
         if (l == level::tensors || !other.by_ids)

@@ -38,6 +38,7 @@ class tail_file {
     bytes_ = tail_header_bytes + capacity;
     if (in_use()) {
       error = run_file + " is being written by another process";
+      if (who.world_size == 1) error += ": ranks of one run need NUMDIFF_RANK and NUMDIFF_WORLD_SIZE";
       return false;
     }
     const std::string old = run_file + ".old.tail";
