@@ -52,7 +52,7 @@ const rule* best_rule::offer(const logical_capture& c, const evidence& e, const 
   found_.where = run_.index.place_of(c);
   name_ranks(c, e, local);
   // Where a replay accuses ranks, the replicas differ because of them.
-  if (e.unequal_replica >= 0 && (local == nullptr || local->ranks.empty()))
+  if (e.unequal_replica >= 0 && !e.group_broken && (local == nullptr || local->ranks.empty()))
     found_.where.ranks = {e.unequal_replica};
   if (e.gap != gap::none) found_.where.ranks = run_.flow.of(position(run_, &c)).ranks;
   if (run_.index.run().world_size == 1) {

@@ -1,6 +1,7 @@
 #include "analysis/one_change.hpp"
 
 #include <bit>
+#include <cstddef>
 
 #include "numdiff/detail/digest.hpp"
 
@@ -44,34 +45,36 @@ bool turns_into(std::int64_t low, std::int64_t turned) noexcept {
   return false;
 }
 
-// The changes of one half of a code by which one sum of the digests changes: all that fit 33 bits.
-std::optional<std::int64_t> change_of(std::uint64_t by_key, std::uint64_t inverse_key) noexcept {
-  constexpr std::int64_t most = std::int64_t{1} << 32;
-  const auto change = static_cast<std::int64_t>(by_key * inverse_key);
-  if (change == 0 || change <= -most || change >= most) return std::nullopt;
-  return change;
+// What half a code can change by lies strictly between -span and span.
+constexpr std::int64_t span = std::int64_t{1} << 32;
+
+bool in_span(std::uint64_t change) noexcept {
+  return change + (span - 1) < 2 * static_cast<std::uint64_t>(span) - 1;
 }
 
 }  // namespace
 
 std::optional<changed_element> one_change(const std::array<std::uint64_t, 2>& difference, std::int64_t count,
                                           dtype type) {
-  constexpr std::int64_t most = std::int64_t{1} << 30;
+  constexpr std::int64_t most = std::int64_t{1} << 28;
   if (count <= 0 || count > most || (difference[0] == 0 && difference[1] == 0)) return std::nullopt;
   const place_tables& tables = places();
   const std::size_t halves = bytes_of(type) / (is_complex(type) ? 2 : 1) > 4 ? 2 : 1;
   for (std::int64_t first = 0; first < count; first += 256) {
     const auto block = static_cast<std::uint64_t>(first / 256);
-    const std::uint64_t in_block[2] = {difference[0] * inverse(detail::digest_block_key(0, block)),
-                                       difference[1] * inverse(detail::digest_block_key(1, block))};
-    const auto here = static_cast<std::size_t>(count - first < 256 ? count - first : 256);
+    const std::uint64_t one = difference[0] * inverse(detail::digest_block_key(0, block)),
+                        two = difference[1] * inverse(detail::digest_block_key(1, block));
     for (std::size_t half = 0; half < halves; ++half) {
-      for (std::size_t place = 0; place < here; ++place) {
-        const auto change = change_of(in_block[0], tables.inverse_key[half][place]);
-        if (!change) continue;
-        const auto turned = change_of(in_block[1], tables.inverse_key[half + 1][place]);
-        if (!turned || !turns_into(*change, *turned)) continue;
-        const auto size = static_cast<std::uint64_t>(*change < 0 ? -*change : *change);
+      const auto &of_one = tables.inverse_key[half], &of_two = tables.inverse_key[half + 1];
+      bool any = false;  // hardly ever
+      for (std::size_t place = 0; place < 256; ++place) any |= in_span(one * of_one[place]);
+      if (!any) continue;
+      for (std::size_t place = 0; place < 256 && first + static_cast<std::int64_t>(place) < count; ++place) {
+        const std::uint64_t change = one * of_one[place], turned = two * of_two[place];
+        if (change == 0 || !in_span(change) || !in_span(turned)) continue;
+        const auto by = static_cast<std::int64_t>(change);
+        if (!turns_into(by, static_cast<std::int64_t>(turned))) continue;
+        const auto size = static_cast<std::uint64_t>(by < 0 ? -by : by);
         const int bit = std::has_single_bit(size) ? std::countr_zero(size) + 32 * static_cast<int>(half) : -1;
         return changed_element{first + static_cast<std::int64_t>(place), bit};
       }

@@ -15,7 +15,7 @@ struct changed_element {
 
 // The digests of two tensors of `count` numbers differ by `difference` (test minus reference). When exactly
 // one number changed, in either 32-bit half of its code, it is this one: a chance fit has a probability of
-// 2^-60 for a tensor of 2^30. Nothing when more changed, or in larger tensors. Linear in `count`.
+// 2^-60 for a tensor of 2^28. Nothing when more changed, or in larger tensors. Linear in `count`.
 std::optional<changed_element> one_change(const std::array<std::uint64_t, 2>& difference, std::int64_t count,
                                           dtype type);
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "array.hpp"
+#include "numdiff/ranges.hpp"
 #include "ranks/recorded_run.hpp"
 
 using namespace numdiff;
@@ -63,10 +64,10 @@ part by_rows(std::vector<std::int64_t> ids) {
             return v.shard("tp", 0).ids(0, p.row.data(), p.row.size(), rows);
           }};
 }
-part by_columns(std::vector<std::int64_t> ids) {
-  return {range(0, rows), std::move(ids), [](const view& v, const part& p) {
-            return v.shard("tp", 1).ids(1, p.column.data(), p.column.size(), columns);
-          }};
+part held(std::vector<std::int64_t> row, std::vector<std::int64_t> column,
+          std::function<view(const view&)> place) {
+  return {std::move(row), std::move(column),
+          [place = std::move(place)](const view& v, const part&) { return place(v); }};
 }
 
 const std::vector<layout>& layouts() {
@@ -89,21 +90,42 @@ const std::vector<layout>& layouts() {
        }},
       {"zig-zag rows", 4,
        [](session&, std::int32_t r) {
-         return by_rows(joined(range(2 * r, 2 * r + 2), range(14 - 2 * r, 16 - 2 * r)));
-       },
-       true},
+         return held(joined(range(2 * r, 2 * r + 2), range(14 - 2 * r, 16 - 2 * r)), range(0, columns),
+                     [r](const view& v) { return v.shard("tp", 0, zigzag(rows, 4, r)); });
+       }},
       {"three fused matrices by columns", 4,
        [](session&, std::int32_t r) {
-         return by_columns(joined(joined(range(2 * r, 2 * r + 2), range(8 + 2 * r, 10 + 2 * r)),
-                                  range(16 + 2 * r, 18 + 2 * r)));
-       },
-       true},
+         return held(range(0, rows),
+                     joined(joined(range(2 * r, 2 * r + 2), range(8 + 2 * r, 10 + 2 * r)),
+                            range(16 + 2 * r, 18 + 2 * r)),
+                     [r](const view& v) {
+                       return v.shard("tp", 1, fused({8, 8, 8}, 4, r));
+                     });
+       }},
+      {"rows of a vocabulary that is padded to 20", 4,
+       [](session&, std::int32_t r) {
+         std::vector<std::int64_t> own = range(5 * r, 5 * r + 5);
+         for (std::int64_t& i : own)
+           if (i >= rows) i = -1;
+         return held(own, range(0, columns),
+                     [r](const view& v) { return v.shard("tp", 0, padded(rows, 20, 4, r)); });
+       }},
       {"rows by id, padded", 3,
        [](session&, std::int32_t r) {
          std::vector<std::int64_t> ids;
          for (std::int64_t i = rows - 1 - r; i >= 0; i -= 3) ids.push_back(i);
          ids.resize(7, -1);
          return by_rows(ids);
+       },
+       true},
+      {"rows by id, on an axis that no view names", 2,
+       [](session&, std::int32_t r) {
+         part p = by_rows(r == 0 ? std::vector<std::int64_t>{15, 3, 8, 1, 0, 11, 12}
+                                 : std::vector<std::int64_t>{2, 4, 5, 6, 7, 9, 10, 13, 14});
+         p.place = [](const view& v, const part& own) {
+           return v.ids(0, own.row.data(), own.row.size(), rows);
+         };
+         return p;
        },
        true},
       {"a flat piece each", 3,
@@ -216,5 +238,48 @@ TEST_CASE("a wrong element has the ranks that hold it, in every layout") {
           CHECK(c.first_divergence->where.ranks == holders(other, element));
       }
     }
+  }
+}
+
+TEST_CASE("a flat shard of several parameters: each rank's stretch of the buffer is parts of them") {
+  // Three parameters stand behind each other in one buffer, which four ranks hold in even stretches.
+  struct parameter {
+    const char* name;
+    std::int64_t rows, columns, offset;
+  };
+  const parameter all[] = {{"a", 7, 9, 0}, {"b", 1, 50, 63}, {"c", 12, 12, 113}};
+  constexpr std::int64_t total = 257;
+  const auto program = [&](std::int32_t ranks, bool wrong) {
+    return [=](session& s, std::int32_t rank) {
+      s.mesh("dp", ranks, rank);
+      const std::int64_t begin = total * rank / ranks, end = total * (rank + 1) / ranks;
+      std::vector<double> buffer = reproduce::normal(total, 9);
+      if (wrong) buffer[113 + 100] += 1;  // of c, on rank 3 of 4
+      NUMDIFF_STEP(0);
+      for (const parameter& p : all) {
+        const segment held = overlap(p.offset, p.rows * p.columns, begin, end);
+        const std::vector<double> own(buffer.begin() + p.offset + held.global_begin,
+                                      buffer.begin() + p.offset + held.global_begin + held.length);
+        const array piece(dtype::f32, {held.length}, own);
+        NUMDIFF_OP(op, p.name, mystery, dtypes(dtype::f32, dtype::f32, dtype::f32));
+        NUMDIFF_WEIGHT(op, "w", piece.seen().shard("dp", 0).flat({held}, {p.rows, p.columns}));
+      }
+    };
+  };
+  for (const level l : {level::stats, level::tensors}) {
+    const recorded_run one(program(1, false), 1, l), three(program(3, false), 3, l),
+        four(program(4, false), 4, l), off(program(4, true), 4, l);
+    for (const recorded_run* other : {&three, &four}) {
+      const auto c = compare(one.run(), other->run());
+      INFO(told(c));
+      CHECK(c.verdict == outcome::agree);
+      CHECK(c.totals.equal == 3);
+    }
+    CHECK(compare(three.run(), four.run()).totals.equal == 3);
+    const auto c = compare(three.run(), off.run());
+    INFO(told(c));
+    REQUIRE(c.first_divergence);
+    CHECK(c.first_divergence->where.op == "c");
+    CHECK(c.first_divergence->where.ranks == std::vector<std::int32_t>{3});
   }
 }
