@@ -67,6 +67,12 @@ TEST_CASE("a factor on one shard is found beside a whole reference: the differen
     const auto c = compare(whole.run(), four_ranks.run());
     check_found(c, op, 1e-3);
     CHECK(number(c, "shard_factor") == doctest::Approx(1.001).epsilon(1e-4));
+    // A run of one rank has no rank to name, but the other one's.
+    const auto other = compare(four_ranks.run(), whole.run());
+    INFO(told(other));
+    CHECK(other.verdict == outcome::differ);
+    CHECK(number(other, "other_run_rank") == faulty);
+    CHECK(number(other, "shard_factor") == doctest::Approx(1 / 1.001).epsilon(1e-4));
   }
 }
 

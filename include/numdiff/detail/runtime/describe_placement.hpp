@@ -120,11 +120,12 @@ inline bool indices_of(const numdiff_view_v1& v, std::vector<std::int64_t>& indi
   return true;
 }
 
-// Fills the map of `in` and the text; false for a placement that cannot be. `indices` must live as long as
-// the map.
-inline bool describe_placement(numdiff_view_v1 v, device_mesh& mesh, global_map& map, std::string& json,
-                               std::vector<std::int64_t>& indices) {
-  if (!has_placement(v)) return true;
+// Fills the map of `in` and the text; false for a placement that cannot be. `told` and `indices` must live as
+// long as the map.
+inline bool describe_placement(const numdiff_view_v1& told, device_mesh& mesh, global_map& map,
+                               std::string& json, std::vector<std::int64_t>& indices) {
+  if (!has_placement(told)) return true;
+  numdiff_view_v1 v = told;
   bool by_ranges = (v.flags & numdiff_view_ranges) != 0;
   if (by_ranges && is_one_box(v)) {
     v.box_begin[v.ids_dimension] = v.extent[v.ids_dimension] == 0 ? 0 : segments_of(v)->global_begin;
@@ -170,7 +171,7 @@ inline bool describe_placement(numdiff_view_v1 v, device_mesh& mesh, global_map&
     }
     json += "]}";
     map.is = global_map::kind::flat;
-    map.segments = segments_of(v);
+    map.segments = segments_of(told);
     map.segment_count = v.segment_count;
     return true;
   }
