@@ -165,22 +165,34 @@ void chain::link_rank(std::uint32_t rank, std::vector<rank_capture> order) {
 
   const model::rank_data& data = run_.run().ranks[rank];
   std::unordered_map<std::uint64_t, std::int32_t> written, read;
-  std::unordered_map<std::uint64_t, std::vector<rank_capture>> bags;  // different tensors may share extremes
+  // Different tensors may share extremes: the last of them by key, and by index into `bag` those before it.
+  struct bagged {
+    rank_capture what;
+    std::int64_t before;
+  };
+  std::unordered_map<std::uint64_t, std::int64_t> bags;
+  std::vector<bagged> bag;
+  written.reserve(order.size() / 2);
+  bags.reserve(order.size() / 2);
+  bag.reserve(order.size() / 2);
   for (const auto& [row_number, capture] : order) {
     const model::capture_row& row = data.captures[row_number];
     const std::uint64_t key = exact_key(row);
     if (run_.captures()[static_cast<std::size_t>(capture)].written) {
       written[key] = capture;
-      bags[bag_key(row)].push_back({row_number, capture});
+      const auto [last, fresh] = bags.try_emplace(bag_key(row), -1);
+      bag.push_back({{row_number, capture}, last->second});
+      last->second = static_cast<std::int64_t>(bag.size()) - 1;
       continue;
     }
     const auto moved_from = [&]() -> std::int32_t {
-      const auto bag = bags.find(bag_key(row));
-      if (bag == bags.end()) return -1;
-      const auto same = std::find_if(bag->second.rbegin(), bag->second.rend(), [&](const rank_capture& s) {
-        return same_sums(row, data.captures[s.row]);
-      });
-      return same == bag->second.rend() ? -1 : same->capture;
+      const auto last = bags.find(bag_key(row));
+      for (std::int64_t at = last == bags.end() ? -1 : last->second; at >= 0;) {
+        const bagged& one = bag[static_cast<std::size_t>(at)];
+        if (same_sums(row, data.captures[one.what.row])) return one.what.capture;
+        at = one.before;
+      }
+      return -1;
     };
     link found;
     if (const auto at = written.find(key); at != written.end()) {
