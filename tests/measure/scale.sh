@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes docs/measured/scale.md: 1,024 ranks x 48 layers x 12 captures against one rank, in time and memory, by one
-# process and by two, and what that says of 10,000 ranks. Needs 3 GB of disk in the temporary folder while it runs.
+# process and by two, and what that says of 10,000 ranks; and two long runs of one rank. Needs 3 GB of disk in the
+# temporary folder and 4 GB of memory while it runs.
 # Usage: scale.sh BUILD [OUTPUT.md]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

@@ -49,5 +49,6 @@ int main(int argc, char** argv) {
   } catch (const std::exception& problem) {
     say(problem.what());
   }
-  return static_cast<int>(exit_code::trouble);
+  // mpirun ends all processes when one fails: the first one has to say why before.
+  return static_cast<int>(is_helper(team.get()) ? exit_code::agree : exit_code::trouble);
 }
