@@ -39,6 +39,7 @@ engine::engine(const options& o, const ranks& w)
         "--width must be an even multiple of --heads");
   check(o.heads % w.tp().size() == 0 && o.hidden % w.tp().size() == 0,
         "--tp must divide --heads and --hidden");
+  check(o.sequence % (2 * w.size(axis::cp)) == 0, "twice --cp must divide --sequence");
   check(o.batch >= w.dp().size(), "every data-parallel rank needs a sequence of --batch");
 }
 
@@ -49,7 +50,12 @@ std::int64_t engine::local_batch() const {
   return numdiff::part_begin(config.batch, world.size(axis::dp), world.at(axis::dp) + 1) - first_sequence();
 }
 
-rows_ptr engine::product_rows() const {
+rows_ptr engine::context_rows(std::int32_t cp_at) const {
+  const numdiff::index_ranges held = numdiff::zigzag(config.sequence, world.size(axis::cp), cp_at);
+  return make_rows(first_sequence(), local_batch(), config.batch, config.sequence,
+                   {held.list, held.list + held.count});
+}
+rows_ptr engine::all_positions() const {
   return make_rows(first_sequence(), local_batch(), config.batch, config.sequence, {{0, 0, config.sequence}});
 }
 rows_ptr engine::residual_rows(std::int32_t tp_at) const {
@@ -65,12 +71,12 @@ void engine::put(placement& p, axis a, spread::kind how, int dimension) const {
 
 placement engine::everywhere() const {
   placement p;
-  for (const axis a : {axis::dp, axis::tp}) put(p, a, spread::replicated);
+  for (const axis a : {axis::dp, axis::cp, axis::tp}) put(p, a, spread::replicated);
   return p;
 }
 placement engine::tokens() const {
   placement p = everywhere();
-  put(p, axis::dp, spread::sharded);
+  for (const axis a : {axis::dp, axis::cp}) put(p, a, spread::sharded);
   p.rows = product_rows();
   return p;
 }
@@ -82,6 +88,12 @@ placement engine::tokens_and(int dimension) const {
 placement engine::tokens_partial() const {
   placement p = tokens();
   put(p, axis::tp, spread::partial);
+  return p;
+}
+placement engine::keys(spread::kind over_context) const {
+  placement p = tokens_and(1);
+  put(p, axis::cp, over_context);
+  p.rows = all_positions();
   return p;
 }
 placement engine::residual() const {
@@ -97,14 +109,15 @@ placement engine::weight(int tp_dimension) const {
 }
 placement engine::gradient(int tp_dimension) const {
   placement p = weight(tp_dimension);
-  put(p, axis::dp, spread::partial);
+  for (const axis a : {axis::dp, axis::cp}) put(p, a, spread::partial);
   if (tp_dimension < 0 && config.sequence_parallel) put(p, axis::tp, spread::partial);
   return p;
 }
 placement engine::squares(bool tp_sharded) const {
   placement p = everywhere();
   if (tp_sharded) put(p, axis::tp, spread::partial);
-  if (config.zero) put(p, axis::dp, spread::partial);
+  if (config.zero)
+    for (const axis a : {axis::dp, axis::cp}) put(p, a, spread::partial);
   return p;
 }
 const group& engine::residual_ranks() const {

@@ -45,18 +45,23 @@ struct engine {
   [[nodiscard]] std::int64_t first_sequence() const;
   // Which tokens the rows of activations are: those that products read, and with sequence parallelism the
   // shards that norms, dropout and residuals work on.
-  [[nodiscard]] rows_ptr product_rows() const;
+  [[nodiscard]] rows_ptr product_rows() const { return context_rows(world.at(axis::cp)); }
   [[nodiscard]] rows_ptr residual_rows(std::int32_t tp_at) const;
   [[nodiscard]] rows_ptr residual_rows() const { return residual_rows(world.at(axis::tp)); }
 
+  // Keys and values are read at all positions; of these every context-parallel rank makes its own.
+  [[nodiscard]] rows_ptr context_rows(std::int32_t cp_at) const;
+  [[nodiscard]] rows_ptr all_positions() const;
+
   // Where tensors lie. Rows of activations are spread over dp; over tp they are whole, or
   // sharded along another dimension, or a partial sum.
-  [[nodiscard]] placement everywhere() const;               // replicated on all ranks that have it
-  [[nodiscard]] placement tokens() const;                   // rows that products read
-  [[nodiscard]] placement tokens_and(int dimension) const;  // and `dimension` over tp
-  [[nodiscard]] placement tokens_partial() const;           // and a partial sum over tp
-  [[nodiscard]] placement residual() const;                 // rows of the residual stream
-  [[nodiscard]] placement weight(int tp_dimension) const;   // -1: replicated over tp
+  [[nodiscard]] placement everywhere() const;                     // replicated on all ranks that have it
+  [[nodiscard]] placement tokens() const;                         // rows that products read
+  [[nodiscard]] placement tokens_and(int dimension) const;        // and `dimension` over tp
+  [[nodiscard]] placement tokens_partial() const;                 // and a partial sum over tp
+  [[nodiscard]] placement keys(spread::kind over_context) const;  // all positions, columns over tp
+  [[nodiscard]] placement residual() const;                       // rows of the residual stream
+  [[nodiscard]] placement weight(int tp_dimension) const;         // -1: replicated over tp
   // Of a gradient before it is summed over the ranks that saw other tokens.
   [[nodiscard]] placement gradient(int tp_dimension) const;
   // Of a sum of squares of gradients, of weights that tp shards or not.

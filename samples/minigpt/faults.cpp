@@ -54,6 +54,8 @@ const fault_entry fault_table[] = {
      "the last rank flushes subnormal numbers to zero"},
     {"stale-gather", 2, "--zero", "decoder.layer.{L}.attn/attn.q.gather", "replica-divergence", "1",
      "the last rank does not take the new weight that the owners of its pieces computed"},
+    {"wrong-context-order", 2, "--cp 2", "decoder.layer.{L}.attn/attn.k.gather", "shard-mismatch", "",
+     "the zig-zag shards of the keys are put together in reverse order"},
     {nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

@@ -48,6 +48,12 @@ row_owners residual_owners(const engine& e) {
   return who;
 }
 
+row_owners context_owners(const engine& e) {
+  row_owners who{e.world.cp(), {}, e.tokens_and(1), e.keys(spread::replicated)};
+  for (std::int32_t at = 0; at < who.ranks.size(); ++at) who.parts.push_back(e.context_rows(at));
+  return who;
+}
+
 tensor all_gather_rows(const engine& e, const row_owners& who, const std::string& name, tensor x,
                        carries factors, bool wrong_order) {
   if (who.ranks.size() == 1) return x;

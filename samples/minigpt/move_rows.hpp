@@ -16,6 +16,8 @@ struct row_owners {
 };
 // Of the residual stream over tp, for the rows that products read.
 row_owners residual_owners(const engine& e);
+// Of keys and values over cp, for all positions.
+row_owners context_owners(const engine& e);
 
 // The rows of all ranks, in the order of the tokens. A group of one does nothing. The fault reverses the
 // parts.

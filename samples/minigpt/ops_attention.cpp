@@ -12,12 +12,17 @@ namespace {
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
-// Which of [T, T] positions of packed documents see each other, apart from causality.
-tensor document_mask(std::int64_t tokens, std::int64_t document) {
-  tensor visible(dtype::boolean, {tokens, tokens});
-  for (std::int64_t t = 0; t < tokens; ++t)
-    for (std::int64_t s = 0; s < tokens; ++s)
-      visible.codes[static_cast<std::size_t>(t * tokens + s)] = std::byte(t / document == s / document);
+// Which of all positions those of this rank see: what is before them in their document.
+tensor visible_positions(const engine& e) {
+  const std::int64_t all = e.config.sequence, document = e.config.document;
+  placement place = e.everywhere();
+  if (e.world.size(axis::cp) > 1) place[axis::cp] = {spread::sharded, 0};
+  place.rows = make_rows(0, 1, 1, all, e.product_rows()->positions);
+  tensor visible(dtype::boolean, {place.rows->count, all}, place);
+  std::size_t i = 0;
+  for (const std::int64_t t : place.rows->ids())
+    for (std::int64_t s = 0; s < all; ++s)
+      visible.codes[i++] = std::byte(s <= t && (document == 0 || t / document == s / document));
   return visible;
 }
 
@@ -52,24 +57,20 @@ tensor rope(const engine& e, const std::string& name, const tensor& x, const ten
 }
 
 tensor mask(const engine& e, const std::string& name, const tensor& scores) {
-  const std::int64_t tokens = e.config.sequence, document = e.config.document;
   tensor masked = like(scores, e.storage);
-  const tensor visible = document > 0 ? document_mask(tokens, document) : tensor();
+  const tensor visible = visible_positions(e);
+  const auto keys = static_cast<std::size_t>(visible.columns()), places = visible.codes.size();
+  const auto lost = static_cast<std::size_t>(visible.rows() / 2);  // the row that masked-row hides
   with_real(e, [&]<class T>() {
     std::vector<T> x = decode<T>(scores);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const auto at = static_cast<std::int64_t>(i);
-      const std::int64_t s = at % tokens, t = at / tokens % tokens;
-      const bool seen = s <= t && (document == 0 || t / document == s / document);
-      const bool lost = at / tokens / tokens == 0 && t == tokens / 2 && e.faulty("masked-row");
-      if (!seen || lost) x[i] = T(minus_infinity);
-    }
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (visible.codes[i % places] == std::byte(0) || (i / keys == lost && e.faulty("masked-row")))
+        x[i] = T(minus_infinity);
     encode(x, masked);
   });
   NUMDIFF_OP(op, name.c_str(), mask, numdiff::dtypes(scores.type, e.real, masked.type));
   NUMDIFF_INPUT(op, "x", view_of(scores));
-  if (document > 0) NUMDIFF_INPUT(op, "visible", view_of(visible));
-  NUMDIFF_SCALAR(op, "causal", 1);
+  NUMDIFF_INPUT(op, "visible", view_of(visible));
   NUMDIFF_OUTPUT(op, "y", view_of(masked));
   return masked;
 }

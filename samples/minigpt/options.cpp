@@ -87,6 +87,7 @@ options parse(int argc, char** argv) {
           ->transform(one_of({accumulator::fp64, accumulator::fp32, accumulator::bf16, accumulator::fp16,
                               accumulator::truncating}));
   app.add_option("--tp", o.mesh.tensor, "Tensor-parallel ranks; what is left is data-parallel");
+  app.add_option("--cp", o.mesh.context, "Context-parallel ranks: zig-zag shards of every sequence");
   app.add_flag("--sp", o.sequence_parallel, "Norms, dropout and residuals on row shards over tp");
   app.add_flag("--zero", o.zero, "Optimizer sharded over data-parallel ranks");
   app.add_flag("--recompute", o.recompute, "Run each layer again in the backward pass");

@@ -5,13 +5,25 @@ namespace {
 
 // What the dimensions of a view are: those of the tensor, swapped in a transposed matrix, or sequences,
 // heads, positions and columns.
-enum class form { stored, swapped, stacked };
+enum class form { stored, swapped, stacked, stacked_swapped };
+
+bool is_stack(form f) {
+  return f == form::stacked || f == form::stacked_swapped;
+}
 
 numdiff::view placed_rows(numdiff::view v, const token_rows& r, int dimension, form f) {
-  if (f != form::stacked)
+  if (!is_stack(f))
     return v.ranges(f == form::swapped ? 1 - dimension : dimension, r.pieces.data(), r.pieces.size(),
                     r.all());
-  return v.box(0, r.first_sequence, r.all_sequences);
+  v = v.box(0, r.first_sequence, r.all_sequences);
+  if (r.positions_held() == r.length) return v;
+  return v.ranges(f == form::stacked ? 2 : 3, r.positions.data(), r.positions.size(), r.length);
+}
+
+// Positions are a dimension of their own in a stack.
+int dimension_of(int axis_at, const spread& s, form f) {
+  if (is_stack(f) && static_cast<axis>(axis_at) == axis::cp) return f == form::stacked ? 2 : 3;
+  return f == form::swapped ? 1 - s.dimension : s.dimension;
 }
 
 numdiff::view placed(numdiff::view v, const placement& p, form f) {
@@ -22,7 +34,7 @@ numdiff::view placed(numdiff::view v, const placement& p, form f) {
       case spread::whole: break;
       case spread::replicated: v = v.replicated(name); break;
       case spread::partial: v = v.partial(name, numdiff::reduction::sum); break;
-      case spread::sharded: v = v.shard(name, f == form::swapped ? 1 - s.dimension : s.dimension); break;
+      case spread::sharded: v = v.shard(name, dimension_of(i, s, f)); break;
     }
   }
   if (p.flat)
@@ -61,11 +73,11 @@ numdiff::view view_as(const tensor& t, const shape& extents) {
 }
 
 numdiff::view view_of(const tensor& t, const matrices& m) {
+  const bool swapped = m.column_stride != 1;
   if (m.stacked())
     return placed(dense(t, {m.outer, m.inner, m.rows, m.columns})
                       .strides({m.outer_stride, m.inner_stride, m.row_stride, m.column_stride}),
-                  t.place, form::stacked);
-  const bool swapped = m.column_stride != 1;
+                  t.place, swapped ? form::stacked_swapped : form::stacked);
   return placed(scaled(dense(t, {m.rows, m.columns}).strides({m.row_stride, m.column_stride}), t), t.place,
                 swapped ? form::swapped : form::stored);
 }
