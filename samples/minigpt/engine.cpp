@@ -1,5 +1,6 @@
 #include "engine.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "numdiff/ranges.hpp"
@@ -40,14 +41,17 @@ engine::engine(const options& o, const ranks& w)
   check(o.heads % w.tp().size() == 0 && o.hidden % w.tp().size() == 0,
         "--tp must divide --heads and --hidden");
   check(o.sequence % (2 * w.size(axis::cp)) == 0, "twice --cp must divide --sequence");
+  const bool only_data = w.size(axis::tp) == 1 && w.size(axis::cp) == 1 && !o.zero && !o.sequence_parallel;
+  check(o.experts == 0 || (only_data && o.experts >= std::max(2, w.size(axis::dp))),
+        "--experts takes two or more, one for each rank, and data-parallel ranks only");
   check(o.batch >= w.dp().size(), "every data-parallel rank needs a sequence of --batch");
 }
 
-std::int64_t engine::first_sequence() const {
-  return numdiff::part_begin(config.batch, world.size(axis::dp), world.at(axis::dp));
+std::int64_t engine::first_sequence(std::int32_t dp_at) const {
+  return numdiff::part_begin(config.batch, world.size(axis::dp), dp_at);
 }
 std::int64_t engine::local_batch() const {
-  return numdiff::part_begin(config.batch, world.size(axis::dp), world.at(axis::dp) + 1) - first_sequence();
+  return first_sequence(world.at(axis::dp) + 1) - first_sequence();
 }
 
 rows_ptr engine::context_rows(std::int32_t cp_at) const {

@@ -42,7 +42,8 @@ struct engine {
 
   // Sequences of this rank, and which of all sequences is its first.
   [[nodiscard]] std::int64_t local_batch() const;
-  [[nodiscard]] std::int64_t first_sequence() const;
+  [[nodiscard]] std::int64_t first_sequence() const { return first_sequence(world.at(axis::dp)); }
+  [[nodiscard]] std::int64_t first_sequence(std::int32_t dp_at) const;
   // Which tokens the rows of activations are: those that products read, and with sequence parallelism the
   // shards that norms, dropout and residuals work on.
   [[nodiscard]] rows_ptr product_rows() const { return context_rows(world.at(axis::cp)); }

@@ -52,10 +52,17 @@ struct flat_piece {
   std::vector<numdiff::segment> segments;
 };
 
+// Indices of a dimension one by one.
+struct index_list {
+  std::vector<std::int64_t> list;
+  std::int64_t all;  // extent of the whole dimension
+};
+
 struct placement {
   std::array<spread, axes> on;
   rows_ptr rows;                           // what its tokens are
   int rows_dimension = 0;                  // where they lie
+  std::shared_ptr<const index_list> ids;   // instead of rows: tokens one by one
   std::shared_ptr<const flat_piece> flat;  // instead of all dimensions
 
   [[nodiscard]] spread& operator[](axis a) { return on[static_cast<std::size_t>(a)]; }

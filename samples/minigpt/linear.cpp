@@ -65,10 +65,13 @@ tensor linear_backward(const engine& e, parameter& p, const tensor& dy, const te
     w_shape = matrix(in, out).transposed();
   }
   const matrices x_shape = x_columns.codes.empty() ? matrix(tokens, in).transposed() : matrix(in, tokens);
-  p.gradient =
-      product(e, p.name + ".dw", {either(x_columns, x), x_shape, "x"},
-              {either(dy_columns, dy), matrix(tokens, out), "dy", operand::gradient},
-              {e.storage, {in, out}, matrix(in, out), e.gradient(p.tp_dimension), carries::loss_scale});
+  p.gradient = product(e, p.name + ".dw", {either(x_columns, x), x_shape, "x"},
+                       {either(dy_columns, dy), matrix(tokens, out), "dy", operand::gradient},
+                       {e.storage,
+                        {in, out},
+                        matrix(in, out),
+                        p.of_expert ? placement{} : e.gradient(p.tp_dimension),
+                        carries::loss_scale});
   return product(e, p.name + ".dx", {either(dy_rows, dy), matrix(tokens, out), "dy", operand::gradient},
                  {w, w_shape, "w", operand::weight},
                  {e.storage, {tokens, in}, matrix(tokens, in), place, carries::loss_scale});

@@ -1,11 +1,12 @@
 #pragma once
 // One MLP block: norm, gate and up, SwiGLU, down, residual.
-#include "parameters.hpp"
+#include "experts.hpp"
 
 namespace minigpt {
 
 struct mlp_memory {
   tensor x, normal, gate, up, hidden;
+  experts_memory experts;
 };
 
 tensor mlp_forward(const engine& e, layer_parameters& w, const tensor& x, mlp_memory& memory);

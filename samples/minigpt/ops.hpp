@@ -68,6 +68,16 @@ tensor dropout(const engine& e, const std::string& name, const std::string& bran
 // x in another format.
 tensor cast(const engine& e, const std::string& name, const tensor& x, dtype type, carries factors);
 
+// ops_experts.cpp
+struct top_choices {
+  tensor places, values;  // [rows, k], largest first
+};
+top_choices top_k(const engine& e, const std::string& name, const tensor& x, std::int64_t k);
+// [rows, k, n]: 1 at the places of each row.
+tensor one_hot(const engine& e, const tensor& places, std::int64_t n);
+// Gradients [tokens, k, width] added over k.
+tensor sum_choices(const engine& e, const std::string& name, const tensor& x);
+
 // ops_loss.cpp
 tensor embedding(const engine& e, const tensor& ids, const tensor& table);
 tensor embedding_gradient(const engine& e, const tensor& ids, const tensor& dy, const shape& table);

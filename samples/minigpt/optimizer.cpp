@@ -15,9 +15,11 @@ constexpr std::int64_t growth_interval = 200;  // applied steps before the loss 
 // Over shards and over what all tensor-parallel ranks hold apart, so that each element counts once.
 tensor gradient_norm(const engine& e, const std::vector<parameter*>& list,
                      const std::vector<tensor>& gradients) {
-  std::vector<squared> sharded, whole;
+  std::vector<squared> sharded, whole, experts;
   for (std::size_t i = 0; i < list.size(); ++i)
-    (list[i]->tp_dimension >= 0 ? sharded : whole)
+    (list[i]->of_expert           ? experts
+     : list[i]->tp_dimension >= 0 ? sharded
+                                  : whole)
         .push_back({list[i]->scope + "." + list[i]->name, gradients[i]});
   tensor squares = sum_of_squares(e, "norm.squares_sharded", sharded, e.squares(true));
   squares = all_reduce(e, e.config.zero ? e.world.over({axis::dp, axis::cp, axis::tp}) : e.world.tp(),
@@ -25,6 +27,13 @@ tensor gradient_norm(const engine& e, const std::vector<parameter*>& list,
   tensor rest = sum_of_squares(e, "norm.squares_whole", whole, e.squares(false));
   if (e.config.zero)
     rest = all_reduce(e, e.world.data(), "norm.reduce_whole", std::move(rest), carries::nothing);
+  if (e.config.experts > 0) {
+    placement over_ranks = e.everywhere();
+    if (e.world.size(axis::dp) > 1) over_ranks[axis::dp] = {spread::partial, 0};
+    tensor more = sum_of_squares(e, "norm.squares_experts", experts, over_ranks);
+    more = all_reduce(e, e.world.dp(), "norm.reduce_experts", std::move(more), carries::nothing);
+    rest = add(e, "norm.squares_rest", {&rest, &more}, carries::nothing);
+  }
   return square_root(e, "norm", add(e, "norm.squares", {&squares, &rest}, carries::nothing));
 }
 
@@ -56,6 +65,7 @@ void reduce_gradients(engine& e, parameters& weights) {
     if (p->tp_dimension < 0 && e.config.sequence_parallel)  // summed over this rank's rows only
       p->gradient = all_reduce(e, e.world.tp(), p->name + ".gradient.reduce_rows", std::move(p->gradient),
                                carries::loss_scale, row_fault(e, *p));
+    if (p->of_expert) continue;
     const bool site = p->name == "attn.q" && e.world.tp().size() == 1;
     const std::string name = p->name + ".gradient.reduce";
     p->gradient = e.config.zero

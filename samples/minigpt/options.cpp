@@ -65,6 +65,7 @@ options parse(int argc, char** argv) {
   app.add_option("--norm", norm, "rms or layer")->check(CLI::IsMember({"rms", "layer"}));
   app.add_option("--position-offset", o.position_offset, "Position of the first token");
   app.add_option("--document", o.document, "Tokens per packed document: attention stays inside");
+  app.add_option("--experts", o.experts, "Experts in place of each MLP, spread over data-parallel ranks");
   app.add_option("--dropout", o.dropout, "Share of each branch's outputs to leave out")
       ->check(CLI::Range(0.0, 0.9));
   app.add_option("--query-gain", o.query_gain, "Gain of the initial query and key weights");

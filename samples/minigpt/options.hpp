@@ -22,6 +22,7 @@ struct options {
   std::int64_t position_offset = 0;  // position of the first token
   std::int64_t document = 0;         // tokens per packed document, 0: attention sees all before it
   double query_gain = 1;             // of the initial query and key weights
+  std::int64_t experts = 0;          // in place of each MLP, 0: none
   double dropout = 0;                // share of a branch's outputs that are left out
 
   // training

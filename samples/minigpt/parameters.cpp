@@ -4,6 +4,7 @@
 
 #include "ops.hpp"
 #include "random.hpp"
+#include "routing.hpp"
 
 namespace minigpt {
 namespace {
@@ -64,9 +65,29 @@ parameters::parameters(const engine& e) {
     p.proj = make(attn, "attn.proj", l, {o.width, o.width}, 0, in / deep, 0);
     p.norm2 = make(mlp, "mlp.norm", l, {o.width}, -1, 0, 1);
     if (beta) p.norm2_beta = make(mlp, "mlp.norm.beta", l, {o.width}, -1, 0, 0);
-    p.gate = make(mlp, "mlp.gate", l, {o.width, o.hidden}, 1, in, 0);
-    p.up = make(mlp, "mlp.up", l, {o.width, o.hidden}, 1, in, 0);
-    p.down = make(mlp, "mlp.down", l, {o.hidden, o.width}, 0, 1 / std::sqrt(double(o.hidden)) / deep, 0);
+    const auto block = [&](const std::string& scope) {
+      return expert_parameters{
+          make(scope, "mlp.gate", l, {o.width, o.hidden}, 1, in, 0),
+          make(scope, "mlp.up", l, {o.width, o.hidden}, 1, in, 0),
+          make(scope, "mlp.down", l, {o.hidden, o.width}, 0, 1 / std::sqrt(double(o.hidden)) / deep, 0)};
+    };
+    if (o.experts == 0) {
+      expert_parameters dense = block(mlp);
+      p.gate = std::move(dense.gate);
+      p.up = std::move(dense.up);
+      p.down = std::move(dense.down);
+    } else {
+      p.router = make(mlp, "router", l, {o.width, o.experts}, -1, in, 0);
+    }
+    for (std::int64_t x = 0; x < o.experts; ++x) {
+      expert_parameters expert = block(mlp + ".expert." + std::to_string(x));
+      for (parameter* each : {&expert.gate, &expert.up, &expert.down}) {
+        each->of_expert = true;
+        each->value.place = each->m.place = each->v.place = {};
+      }
+      const auto [first, last] = experts_of(e, e.world.at(axis::dp));
+      if (x >= first && x < last) p.experts.push_back(std::move(expert));
+    }
     layers.push_back(std::move(p));
   }
   final_norm = make("decoder.final", "final.norm", -1, {o.width}, -1, 0, 1);
@@ -78,8 +99,11 @@ std::vector<parameter*> parameters::all() {
   std::vector<parameter*> list{&embedding};
   for (layer_parameters& l : layers)
     for (parameter* p : {&l.norm1, &l.norm1_beta, &l.q, &l.k, &l.v, &l.proj, &l.norm2, &l.norm2_beta, &l.gate,
-                         &l.up, &l.down})
+                         &l.up, &l.down, &l.router})
       list.push_back(p);
+  for (layer_parameters& l : layers)
+    for (expert_parameters& x : l.experts)
+      for (parameter* p : {&x.gate, &x.up, &x.down}) list.push_back(p);
   for (parameter* p : {&final_norm, &final_norm_beta, &logits}) list.push_back(p);
   std::erase_if(list, [](const parameter* p) { return !p->exists(); });
   return list;

@@ -12,17 +12,25 @@ struct parameter {
   std::int64_t layer = -1;  // -1 outside any
   int tp_dimension = -1;    // along which tensor-parallel ranks hold shards, -1: all hold it whole
   bool decays = true;
-  tensor value, m, v;  // master format; with a sharded optimizer m and v are this rank's pieces,
-  tensor owned;        // and this is that of the value
-  tensor compute;      // what products read in this step; empty where that is the master copy
-  tensor gradient;     // set by the backward pass
+  bool of_expert = false;  // held by one data-parallel rank, which has the gradient of all tokens
+  tensor value, m, v;      // master format; with a sharded optimizer m and v are this rank's pieces,
+  tensor owned;            // and this is that of the value
+  tensor compute;          // what products read in this step; empty where that is the master copy
+  tensor gradient;         // set by the backward pass
 
   [[nodiscard]] bool exists() const { return !value.codes.empty(); }
+};
+
+struct expert_parameters {
+  parameter gate, up, down;
 };
 
 struct layer_parameters {
   parameter norm1, norm1_beta, q, k, v, proj;
   parameter norm2, norm2_beta, gate, up, down;
+  // In place of the last three; the experts of this rank.
+  parameter router;
+  std::vector<expert_parameters> experts;
 };
 
 struct parameters {

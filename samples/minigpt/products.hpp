@@ -11,6 +11,7 @@ namespace minigpt {
 struct matrices {
   std::int64_t rows, columns, row_stride, column_stride;
   std::int64_t outer = 1, inner = 1, outer_stride = 0, inner_stride = 0;
+  bool by_token = false;  // one matrix for each row of tokens, not for each sequence and head
 
   [[nodiscard]] matrices transposed() const {
     matrices m = *this;

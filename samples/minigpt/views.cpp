@@ -37,6 +37,10 @@ numdiff::view placed(numdiff::view v, const placement& p, form f) {
       case spread::sharded: v = v.shard(name, dimension_of(i, s, f)); break;
     }
   }
+  if (p.ids) {
+    const int dimension = f == form::swapped ? 1 - p.rows_dimension : p.rows_dimension;
+    return v.ids(dimension, p.ids->list.data(), p.ids->list.size(), p.ids->all);
+  }
   if (p.flat)
     return v.flat(p.flat->segments.data(), p.flat->segments.size(),
                   numdiff::extents(p.flat->whole.data(), static_cast<int>(p.flat->whole.size())));
@@ -72,12 +76,24 @@ numdiff::view view_as(const tensor& t, const shape& extents) {
   return placed(scaled(dense(t, extents), t), t.place, extents.size() == 4 ? form::stacked : form::stored);
 }
 
+numdiff::view choices_first(const tensor& t) {
+  const std::int64_t tokens = t.extents[0], k = t.extents[1], d = t.extents[2];
+  placement p = t.place;
+  for (spread& s : p.on)
+    if (s.how == spread::sharded) s.dimension = 1;
+  p.rows_dimension = 1;
+  return placed(dense(t, {k, tokens, d}).strides({d, k * d, 1}), p, form::stored);
+}
+
 numdiff::view view_of(const tensor& t, const matrices& m) {
   const bool swapped = m.column_stride != 1;
   if (m.stacked())
     return placed(dense(t, {m.outer, m.inner, m.rows, m.columns})
                       .strides({m.outer_stride, m.inner_stride, m.row_stride, m.column_stride}),
-                  t.place, swapped ? form::stacked_swapped : form::stacked);
+                  t.place,
+                  m.by_token ? form::stored
+                  : swapped  ? form::stacked_swapped
+                             : form::stacked);
   return placed(scaled(dense(t, {m.rows, m.columns}).strides({m.row_stride, m.column_stride}), t), t.place,
                 swapped ? form::swapped : form::stored);
 }

@@ -71,6 +71,12 @@ TEST_CASE("gradients agree with finite differences, with LayerNorm, documents an
   CHECK(worst_error(o) < 1e-5);
 }
 
+TEST_CASE("gradients agree with finite differences, through a layer of experts") {
+  minigpt::options o = small();
+  o.experts = 4;
+  CHECK(worst_error(o) < 1e-5);
+}
+
 TEST_CASE("the loss scale multiplies every gradient") {
   const minigpt::options o = small();
   const minigpt::ranks world(nullptr, nullptr);
