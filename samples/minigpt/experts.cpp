@@ -17,11 +17,12 @@ matrices each_token(std::int64_t tokens, std::int64_t rows, std::int64_t columns
   return m;
 }
 
-// The fault wrong-expert: the weights of the next expert of this rank.
+// The fault wrong-expert: on the first rank the weights of the next expert.
 parameter& weights_of(const engine& e, layer_parameters& w, parameter expert_parameters::*which,
                       std::size_t i) {
   const std::size_t n = w.experts.size();
-  return w.experts[e.faulty("wrong-expert") && n > 1 ? (i + 1) % n : i].*which;
+  const bool next = e.faulty("wrong-expert") && e.world.rank() == 0;
+  return w.experts[next ? (i + 1) % n : i].*which;
 }
 
 }  // namespace

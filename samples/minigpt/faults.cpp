@@ -56,8 +56,8 @@ const fault_entry fault_table[] = {
      "the last rank does not take the new weight that the owners of its pieces computed"},
     {"wrong-context-order", 2, "--cp 2", "decoder.layer.{L}.attn/attn.k.gather", "shard-mismatch", "",
      "the zig-zag shards of the keys are put together in reverse order"},
-    {"wrong-expert", 2, "--experts 4", "decoder.layer.{L}.mlp.expert.0/mlp.gate", "shard-mismatch", "",
-     "experts use the gate weights of the next expert of their rank"},
+    {"wrong-expert", 2, "--experts 4", "decoder.layer.{L}.mlp.expert.0/mlp.gate", "shard-mismatch", "0",
+     "experts of the first rank use the gate weights of the next expert"},
     {nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

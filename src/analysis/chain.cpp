@@ -164,7 +164,8 @@ void chain::link_rank(std::uint32_t rank, std::vector<rank_capture> order) {
   std::ranges::sort(order, {}, &rank_capture::row);
 
   const model::rank_data& data = run_.run().ranks[rank];
-  std::unordered_map<std::uint64_t, std::int32_t> written, read;
+  std::unordered_map<std::uint64_t, link> written;
+  std::unordered_map<std::uint64_t, std::int32_t> read;
   // Different tensors may share extremes: the last of them by key, and by index into `bag` those before it.
   struct bagged {
     rank_capture what;
@@ -179,7 +180,8 @@ void chain::link_rank(std::uint32_t rank, std::vector<rank_capture> order) {
     const model::capture_row& row = data.captures[row_number];
     const std::uint64_t key = exact_key(row);
     if (run_.captures()[static_cast<std::size_t>(capture)].written) {
-      written[key] = capture;
+      const auto [at, first] = written.try_emplace(key, link{origin::written, capture, true});
+      if (!first) at->second = {origin::written, capture, false};
       const auto [last, fresh] = bags.try_emplace(bag_key(row), -1);
       bag.push_back({{row_number, capture}, last->second});
       last->second = static_cast<std::int64_t>(bag.size()) - 1;
@@ -196,11 +198,11 @@ void chain::link_rank(std::uint32_t rank, std::vector<rank_capture> order) {
     };
     link found;
     if (const auto at = written.find(key); at != written.end()) {
-      found = {origin::written, at->second};
+      found = at->second;
     } else if (const std::int32_t moved = moved_from(); moved >= 0) {
-      found = {origin::moved, moved};
+      found = {origin::moved, moved, false};
     } else if (const auto again = read.find(key); again != read.end()) {
-      found = {origin::read, again->second};
+      found = {origin::read, again->second, false};
     }
     read.try_emplace(key, capture);
     read_flow& flow = flows_[static_cast<std::size_t>(capture)];

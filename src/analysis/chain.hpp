@@ -19,6 +19,7 @@ enum class origin {
 struct link {
   analysis::origin origin = analysis::origin::none;
   std::int32_t from = -1;  // index into run_index::captures()
+  bool only = false;       // no other capture wrote these numbers before
 };
 
 // Something that a read should have and has not.
@@ -27,6 +28,7 @@ enum class gap {
   no_writer,     // elsewhere it reads what `expected` writes; here nobody wrote these numbers
   rearranged,    // elsewhere as written; here the same numbers at other places
   foreign_rank,  // this rank holds the numbers of another rank
+  other_tensor,  // the other run reads what one op writes, this one what another op writes
 };
 
 struct read_flow {

@@ -111,6 +111,7 @@ class comparer {
     analysis::gap gap = analysis::gap::none;
     std::int32_t writer = -1;  // the capture of the same run that the read should stem from
   };
+  [[nodiscard]] bool reads_other_tensor(std::int32_t capture, std::int32_t partner) const;
   passage passage_of(std::int32_t capture, std::int32_t partner, side where);
   std::int32_t expected_writer(std::int32_t partner, side where) const;
 

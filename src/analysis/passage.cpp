@@ -68,6 +68,22 @@ std::int32_t comparer::expected_writer(std::int32_t partner, side where) const {
   return -1;
 }
 
+// A weight that another op of the same step wrote than in the reference. Numbers that several ops wrote have
+// no single writer, and an op without a partner says nothing.
+bool comparer::reads_other_tensor(std::int32_t capture, std::int32_t partner) const {
+  const run_index& run = test_.index;
+  if (run.captures()[static_cast<std::size_t>(capture)].role != role::weight) return false;
+  const link &own = test_.flow.of(capture).from, &other = reference_.flow.of(partner).from;
+  if (own.origin != origin::written || other.origin != origin::written || !own.only || !other.only)
+    return false;
+  const std::int32_t right = twin_of_reference_[static_cast<std::size_t>(other.from)];
+  if (right < 0 || right == own.from || twin_of_test_[static_cast<std::size_t>(own.from)] < 0) return false;
+  const auto step_of = [&](std::int32_t c) {
+    return run.ops()[run.captures()[static_cast<std::size_t>(c)].op].step;
+  };
+  return step_of(right) == step_of(own.from);
+}
+
 // What is missing between a read and its writer: by the run's own habits, or because the other run's
 // counterpart has a writer whose twin here wrote other numbers. A run that was captured from a later step on
 // has older tensors without one.
@@ -76,6 +92,7 @@ comparer::passage comparer::passage_of(std::int32_t capture, std::int32_t partne
   const judged_run& other = where == side::test ? reference_ : test_;
   const read_flow& flow = run.flow.of(capture);
   if (flow.gap != gap::none) return {flow.gap, -1};
+  if (where == side::test && reads_other_tensor(capture, partner)) return {gap::other_tensor, -1};
   if (flow.from.origin != origin::none || !other.flow.computed(partner)) return {};
   if (flow.first && run.index.first_step() > other.index.first_step()) return {};
   if (flow.foreign) return {gap::foreign_rank, -1};

@@ -159,7 +159,7 @@ bool swapped(const evidence& e, const rule&) {
 }
 bool wrong_shard(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) || e.gap == gap::foreign_rank || e.gap == gap::rearranged ||
-         e.source == source_state::permuted;
+         e.gap == gap::other_tensor || e.source == source_state::permuted;
 }
 bool recomputes_otherwise(const evidence& e, const rule&) {
   return e.recomputed == recomputed_state::differs;

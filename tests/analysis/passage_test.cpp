@@ -266,3 +266,39 @@ TEST_CASE("the same numbers at other places are told from other numbers, in any 
     }
   }
 }
+
+namespace {
+
+// Two experts whose weights the last op of a step updates and the next step reads; in step 2 the first may
+// read those of the second.
+run_builder experts(bool crossed, bool alike) {
+  run_builder b;
+  for (unsigned step = 0; step < 3; ++step) {
+    const auto weights = [&](unsigned expert, unsigned s) {
+      return whole(numbers(count, 7 * s + (alike ? 1 : expert)));
+    };
+    for (unsigned expert = 1; expert <= 2; ++expert) {
+      b->op(step, "expert." + std::to_string(expert), "use", "mystery");
+      b->weight("w", weights(crossed && step == 2 && expert == 1 ? 2 : expert, step));
+    }
+    for (unsigned expert = 1; expert <= 2; ++expert) {
+      b->op(step, "expert." + std::to_string(expert), "update", "mystery", phase::optimizer);
+      b->output("w", weights(expert, step + 1));
+    }
+  }
+  return b;
+}
+
+}  // namespace
+
+TEST_CASE("a weight that another op wrote is told, unless both wrote the same") {
+  run_builder right = experts(false, false), wrong = experts(true, false);
+  const comparison c = compare(right.run(), wrong.run());
+  CHECK(c.verdict == outcome::differ);
+  REQUIRE(c.first_divergence);
+  CHECK(c.first_divergence->cause == "shard-mismatch");
+  CHECK(c.first_divergence->where.scope == "expert.1");
+  CHECK(c.first_divergence->where.step == 2);
+  run_builder same = experts(false, true), crossed = experts(true, true);
+  CHECK(compare(same.run(), crossed.run()).verdict == outcome::agree);
+}

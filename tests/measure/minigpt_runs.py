@@ -6,7 +6,7 @@ import tempfile
 
 TEXT = str(pathlib.Path(__file__).resolve().parents[2] / "LICENSE")  # does not change as the docs do
 # Options that change what is computed: a reference needs them too.
-OF_THE_MODEL = ("--query-gain", "--position-offset", "--norm", "--document", "--batch", "--dropout")
+OF_THE_MODEL = ("--query-gain", "--position-offset", "--norm", "--document", "--batch", "--dropout", "--experts")
 
 
 class runs:

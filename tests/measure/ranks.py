@@ -17,6 +17,11 @@ LAYOUTS = [
     ("tensor, sequence shards, LayerNorm", 2, "--tp 2 --sp --norm layer"),
     ("data, sharded optimizer", 2, "--zero"), ("data, sharded optimizer, 4 ranks", 4, "--zero"),
     ("data x tensor, sequence shards, sharded optimizer", 4, "--tp 2 --sp --zero"),
+    ("context, zig-zag", 2, "--cp 2"), ("context, zig-zag, 4 ranks", 4, "--cp 4"),
+    ("context x tensor, sequence shards", 4, "--cp 2 --tp 2 --sp"),
+    ("context x data, sharded optimizer", 4, "--cp 2 --zero"), ("context, packed documents", 2, "--cp 2 --document 12"),
+    ("experts over 2 ranks", 2, "--experts 4"), ("experts over 4 ranks", 4, "--experts 4"),
+    ("experts over 3 ranks, 2, 1 and 1 sequences", 3, "--experts 4"),
 ]
 PRECISIONS = ["fp32", "bf16"]
 
