@@ -45,8 +45,10 @@ text_data::text_data(const options& o) {
 }
 
 std::size_t text_data::begin(const engine& e, std::int64_t sequence) const {
-  random_stream random(e.config.seed ^
-                       (static_cast<std::uint64_t>(e.step * e.config.batch + sequence) << 20U));
+  random_stream random(
+      e.config.seed ^
+      (static_cast<std::uint64_t>(e.step * e.config.batch + e.micro_batch * e.sequences() + sequence)
+       << 20U));
   return random.bits() % (text_.size() - static_cast<std::size_t>(e.config.sequence) - 1);
 }
 

@@ -44,11 +44,13 @@ engine::engine(const options& o, const ranks& w)
   const bool only_data = w.size(axis::tp) == 1 && w.size(axis::cp) == 1 && !o.zero && !o.sequence_parallel;
   check(o.experts == 0 || (only_data && o.experts >= std::max(2, w.size(axis::dp))),
         "--experts takes two or more, one for each rank, and data-parallel ranks only");
-  check(o.batch >= w.dp().size(), "every data-parallel rank needs a sequence of --batch");
+  check(o.micro_batches > 0 && o.batch % o.micro_batches == 0, "--micro-batches must divide --batch");
+  check(o.layers >= w.size(axis::pp), "every stage needs a layer");
+  check(sequences() >= w.dp().size(), "every data-parallel rank needs a sequence of --batch");
 }
 
 std::int64_t engine::first_sequence(std::int32_t dp_at) const {
-  return numdiff::part_begin(config.batch, world.size(axis::dp), dp_at);
+  return numdiff::part_begin(sequences(), world.size(axis::dp), dp_at);
 }
 std::int64_t engine::local_batch() const {
   return first_sequence(world.at(axis::dp) + 1) - first_sequence();
@@ -56,11 +58,11 @@ std::int64_t engine::local_batch() const {
 
 rows_ptr engine::context_rows(std::int32_t cp_at) const {
   const numdiff::index_ranges held = numdiff::zigzag(config.sequence, world.size(axis::cp), cp_at);
-  return make_rows(first_sequence(), local_batch(), config.batch, config.sequence,
+  return make_rows(first_sequence(), local_batch(), sequences(), config.sequence,
                    {held.list, held.list + held.count});
 }
 rows_ptr engine::all_positions() const {
-  return make_rows(first_sequence(), local_batch(), config.batch, config.sequence, {{0, 0, config.sequence}});
+  return make_rows(first_sequence(), local_batch(), sequences(), config.sequence, {{0, 0, config.sequence}});
 }
 rows_ptr engine::residual_rows(std::int32_t tp_at) const {
   if (!config.sequence_parallel) return product_rows();
@@ -119,6 +121,7 @@ placement engine::gradient(int tp_dimension) const {
 }
 placement engine::squares(bool tp_sharded) const {
   placement p = everywhere();
+  put(p, axis::pp, spread::partial);
   if (tp_sharded) put(p, axis::tp, spread::partial);
   if (config.zero)
     for (const axis a : {axis::dp, axis::cp}) put(p, a, spread::partial);

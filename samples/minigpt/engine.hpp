@@ -30,6 +30,7 @@ struct engine {
   dtype wire;     // of collectives
 
   std::int64_t step = 0, update = 0, layer = 0;
+  std::int64_t micro_batch = 0;
   bool recomputing = false;
   double loss_scale = 1;
   std::int64_t good_steps = 0;                           // applied since the loss scale changed
@@ -40,7 +41,8 @@ struct engine {
   [[nodiscard]] bool faulty(const char* name) const { return fault.here(name, step, layer); }
   [[nodiscard]] std::int64_t local_heads() const { return config.heads / world.tp().size(); }
 
-  // Sequences of this rank, and which of all sequences is its first.
+  // Sequences of a micro-batch on all ranks; of these the ones of this rank, and which is its first.
+  [[nodiscard]] std::int64_t sequences() const { return config.batch / config.micro_batches; }
   [[nodiscard]] std::int64_t local_batch() const;
   [[nodiscard]] std::int64_t first_sequence() const { return first_sequence(world.at(axis::dp)); }
   [[nodiscard]] std::int64_t first_sequence(std::int32_t dp_at) const;

@@ -58,6 +58,8 @@ const fault_entry fault_table[] = {
      "the zig-zag shards of the keys are put together in reverse order"},
     {"wrong-expert", 2, "--experts 4", "decoder.layer.{L}.mlp.expert.0/mlp.gate", "shard-mismatch", "0",
      "experts of the first rank use the gate weights of the next expert"},
+    {"undivided-gradients", 2, "--pp 2 --micro-batches 2", "decoder.layer.{L}.attn/attn.q.gradient.mean",
+     "factor-missing", "{S}", "gradients of the micro-batches are added up and not divided by their number"},
     {nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

@@ -13,7 +13,7 @@ struct fault_entry {
   const char* options;  // that the fault needs to matter, "" none
   const char* op;       // the planted op; {L} is the layer
   const char* cause;    // as reports name it
-  const char* at;       // the world rank where it is, "" all
+  const char* at;       // the world rank where it is, {S} the layer's pipeline stage; "" all
   const char* text;
 };
 

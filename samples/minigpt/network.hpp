@@ -16,7 +16,8 @@ class network {
   explicit network(const engine& e) : weights_(e) {}
 
   [[nodiscard]] parameters& weights() { return weights_; }
-  // Mean cross-entropy over all tokens of all ranks.
+  // Of the engine's micro-batch; on the last stage the mean cross-entropy over its tokens on all ranks,
+  // elsewhere 0.
   double forward(engine& e, const token_batch& batch);
   // Fills the gradients, multiplied by the engine's loss scale and not yet reduced over data-parallel ranks.
   void backward(engine& e);
@@ -28,13 +29,20 @@ class network {
 
     void forget();  // everything but what the layer read
   };
+  // What the backward pass needs of the forward pass.
+  struct micro_batch {
+    token_batch batch;
+    std::vector<layer_memory> layers;
+    tensor last, normal, logits;
+  };
 
-  tensor layer_forward(const engine& e, std::size_t l, const tensor& in);
+  micro_batch& pass(const engine& e) { return passes_[static_cast<std::size_t>(e.micro_batch)]; }
+  tensor layer_forward(const engine& e, std::int64_t layer, const tensor& in);
+  double loss_of(const engine& e, tensor x);
+  tensor loss_gradient(const engine& e);
 
   parameters weights_;
-  token_batch batch_;
-  std::vector<layer_memory> memory_;
-  tensor last_, normal_, logits_;
+  std::vector<micro_batch> passes_;
 };
 
 }  // namespace minigpt

@@ -16,7 +16,8 @@ tensor mask_of(const engine& e, const std::string& branch, const tensor& x) {
   std::vector<double> kept;
   for (const numdiff::segment& rows : x.place.rows->pieces) {
     random_stream random(seed);
-    random.skip(static_cast<std::uint64_t>(rows.global_begin * x.columns()));
+    const std::int64_t row = e.micro_batch * e.sequences() * e.config.sequence + rows.global_begin;
+    random.skip(static_cast<std::uint64_t>(row * x.columns()));
     for (std::int64_t i = 0; i < rows.length * x.columns(); ++i)
       kept.push_back(random.uniform() < rate ? 0 : 1 / (1 - rate));
   }

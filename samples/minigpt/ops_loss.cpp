@@ -63,7 +63,7 @@ tensor cross_entropy(const engine& e, const tensor& logits, const tensor& target
 }
 
 tensor cross_entropy_gradient(const engine& e, const tensor& logits, const tensor& targets) {
-  const double count = double(e.config.batch * e.config.sequence);
+  const double count = double(e.sequences() * e.config.sequence);
   NUMDIFF_OP(op, "loss.gradient", cross_entropy_gradient, numdiff::dtypes(logits.type, e.real, e.storage));
   NUMDIFF_INPUT(op, "logits", view_of(logits));
   NUMDIFF_INPUT(op, "targets", view_of(targets));

@@ -28,6 +28,23 @@ tensor unscale(const engine& e, const parameter& p) {
   return y;
 }
 
+tensor mean_gradient(const engine& e, const parameter& p) {
+  const double share = 1 / double(e.config.micro_batches);
+  tensor y = like(p.accumulated, p.accumulated.type);
+  with_real(e, [&]<class T>() {
+    std::vector<T> x = decode<T>(p.accumulated);
+    // The fault undivided-gradients: the sum stays what it is.
+    const bool divides = p.name != "attn.q" || !e.faulty("undivided-gradients");
+    for (T& v : x) v *= divides ? T(share) : T(1);
+    encode(x, y);
+  });
+  NUMDIFF_OP(op, (p.name + ".gradient.mean").c_str(), scale, numdiff::dtypes(y.type, e.real, y.type));
+  NUMDIFF_INPUT(op, "x", view_of(p.accumulated).carries_factors());
+  NUMDIFF_SCALAR(op, "factor", share);
+  NUMDIFF_GRADIENT(op, "y", view_of(y));
+  return y;
+}
+
 tensor sum_of_squares(const engine& e, const std::string& name, const std::vector<squared>& all,
                       const placement& place) {
   NUMDIFF_OP(op, name.c_str(), sum_of_squares, numdiff::dtypes(e.master, dtype::f64, e.master));

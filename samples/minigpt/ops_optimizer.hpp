@@ -8,6 +8,8 @@
 
 namespace minigpt {
 
+// The accumulated gradient over the number of micro-batches.
+tensor mean_gradient(const engine& e, const parameter& p);
 // gradient / loss scale, in the master format. Without a loss scale a cast, or the gradient itself.
 tensor unscale(const engine& e, const parameter& p);
 // Sum of the squares of all elements; over tp each rank has the part of its shards.

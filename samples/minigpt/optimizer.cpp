@@ -28,13 +28,15 @@ tensor gradient_norm(const engine& e, const std::vector<parameter*>& list,
   if (e.config.zero)
     rest = all_reduce(e, e.world.data(), "norm.reduce_whole", std::move(rest), carries::nothing);
   if (e.config.experts > 0) {
-    placement over_ranks = e.everywhere();
+    placement over_ranks = e.squares(false);
     if (e.world.size(axis::dp) > 1) over_ranks[axis::dp] = {spread::partial, 0};
     tensor more = sum_of_squares(e, "norm.squares_experts", experts, over_ranks);
     more = all_reduce(e, e.world.dp(), "norm.reduce_experts", std::move(more), carries::nothing);
     rest = add(e, "norm.squares_rest", {&rest, &more}, carries::nothing);
   }
-  return square_root(e, "norm", add(e, "norm.squares", {&squares, &rest}, carries::nothing));
+  tensor all = add(e, "norm.squares", {&squares, &rest}, carries::nothing);
+  all = all_reduce(e, e.world.pp(), "norm.reduce_stages", std::move(all), carries::nothing);
+  return square_root(e, "norm", all);
 }
 
 // The faults of a norm whose gradient is summed over row shards.
@@ -54,6 +56,17 @@ void grow_loss_scale(engine& e) {
 
 }  // namespace
 
+void accumulate(const engine& e, parameters& weights) {
+  if (e.config.micro_batches == 1) return;
+  NUMDIFF_PHASE(backward);
+  for (parameter* p : weights.all()) {
+    NUMDIFF_SCOPE(p->scope.c_str());
+    p->accumulated = e.micro_batch == 0 ? p->gradient
+                                        : add(e, p->name + ".gradient.accumulate",
+                                              {&p->accumulated, &p->gradient}, carries::loss_scale);
+  }
+}
+
 void reduce_gradients(engine& e, parameters& weights) {
   NUMDIFF_PHASE(communication);
   const std::vector<parameter*> list = weights.all();
@@ -62,6 +75,7 @@ void reduce_gradients(engine& e, parameters& weights) {
     parameter* const p = list[i];
     NUMDIFF_SCOPE(p->scope.c_str());
     e.layer = p->layer;
+    if (e.config.micro_batches > 1) p->gradient = mean_gradient(e, *p);
     if (p->tp_dimension < 0 && e.config.sequence_parallel)  // summed over this rank's rows only
       p->gradient = all_reduce(e, e.world.tp(), p->name + ".gradient.reduce_rows", std::move(p->gradient),
                                carries::loss_scale, row_fault(e, *p));

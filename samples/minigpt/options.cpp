@@ -70,6 +70,7 @@ options parse(int argc, char** argv) {
       ->check(CLI::Range(0.0, 0.9));
   app.add_option("--query-gain", o.query_gain, "Gain of the initial query and key weights");
   app.add_option("--steps", o.steps, "Training steps");
+  app.add_option("--micro-batches", o.micro_batches, "Parts of the batch whose gradients are accumulated");
   app.add_option("--seed", o.seed, "Seed of weights and batches");
   app.add_option("--learning-rate", o.learning_rate, "AdamW's step size");
   app.add_option("--weight-decay", o.weight_decay, "AdamW's weight decay");
@@ -88,6 +89,7 @@ options parse(int argc, char** argv) {
           ->transform(one_of({accumulator::fp64, accumulator::fp32, accumulator::bf16, accumulator::fp16,
                               accumulator::truncating}));
   app.add_option("--tp", o.mesh.tensor, "Tensor-parallel ranks; what is left is data-parallel");
+  app.add_option("--pp", o.mesh.pipeline, "Pipeline stages");
   app.add_option("--cp", o.mesh.context, "Context-parallel ranks: zig-zag shards of every sequence");
   app.add_flag("--sp", o.sequence_parallel, "Norms, dropout and residuals on row shards over tp");
   app.add_flag("--zero", o.zero, "Optimizer sharded over data-parallel ranks");

@@ -29,7 +29,8 @@ struct options {
   std::int64_t steps = 10;
   std::uint64_t seed = 1;
   double learning_rate = 3e-3, weight_decay = 0.01, max_norm = 1;
-  double loss_scale = 0;  // the first one; 0: 1, and for fp16 high enough to overflow
+  double loss_scale = 0;           // the first one; 0: 1, and for fp16 high enough to overflow
+  std::int64_t micro_batches = 1;  // parts of the batch that run one after another; gradients are accumulated
   std::vector<std::string> data;
   std::string loss_log;
 

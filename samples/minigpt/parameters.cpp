@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops.hpp"
+#include "pipeline.hpp"
 #include "random.hpp"
 #include "routing.hpp"
 
@@ -88,11 +89,14 @@ parameters::parameters(const engine& e) {
       const auto [first, last] = experts_of(e, e.world.at(axis::dp));
       if (x >= first && x < last) p.experts.push_back(std::move(expert));
     }
-    layers.push_back(std::move(p));
+    const auto [first, last] = layers_of_stage(e);
+    layers.push_back(l >= first && l < last ? std::move(p) : layer_parameters{});
   }
   final_norm = make("decoder.final", "final.norm", -1, {o.width}, -1, 0, 1);
   if (beta) final_norm_beta = make("decoder.final", "final.norm.beta", -1, {o.width}, -1, 0, 0);
   logits = make("decoder.final", "logits", -1, {o.width, vocabulary}, -1, in, 0);
+  if (!is_first_stage(e)) embedding = {};
+  if (!is_last_stage(e)) final_norm = final_norm_beta = logits = {};
 }
 
 std::vector<parameter*> parameters::all() {

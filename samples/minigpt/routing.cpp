@@ -69,10 +69,10 @@ routing::routing(const engine& e, const tensor& chosen)
 }
 
 placement routing::by_token(const engine& e, const expert_rows& rows) {
-  return by_ids(e, rows.tokens, e.config.batch * e.config.sequence);
+  return by_ids(e, rows.tokens, e.sequences() * e.config.sequence);
 }
 placement routing::by_row(const engine& e, const expert_rows& rows) {
-  return by_ids(e, rows.rows, e.config.batch * e.config.sequence * choices);
+  return by_ids(e, rows.rows, e.sequences() * e.config.sequence * choices);
 }
 
 std::vector<tensor> routing::dispatch(const engine& e, const std::string& name, const tensor& x,

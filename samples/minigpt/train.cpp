@@ -6,6 +6,7 @@
 #include "faulty_rank.hpp"
 #include "network.hpp"
 #include "optimizer.hpp"
+#include "pipeline.hpp"
 #include "recording.hpp"
 #include "views.hpp"
 
@@ -51,10 +52,20 @@ training train(const options& o, const ranks& world, std::FILE* out) {
     record.set_update(e.update);
     plant_in_rank(e, net.weights());
     const double loss_scale = e.loss_scale;
-    done.losses.push_back(net.forward(e, data.batch(e)));
+    double loss = 0;
+    for (e.micro_batch = 0; e.micro_batch < o.micro_batches; ++e.micro_batch) {
+      NUMDIFF_MICRO_BATCH(e.micro_batch);
+      loss += net.forward(e, data.batch(e)) / double(o.micro_batches);
+    }
+    done.losses.push_back(from_last_stage(e, loss));
     {
       NUMDIFF_FACTOR("loss_scale", loss_scale);
-      net.backward(e);
+      for (e.micro_batch = 0; e.micro_batch < o.micro_batches; ++e.micro_batch) {
+        NUMDIFF_MICRO_BATCH(e.micro_batch);
+        net.backward(e);
+        accumulate(e, net.weights());
+      }
+      e.micro_batch = 0;
       reduce_gradients(e, net.weights());
     }
     const step_result result = optimize(e, net.weights());

@@ -6,7 +6,8 @@ import tempfile
 
 TEXT = str(pathlib.Path(__file__).resolve().parents[2] / "LICENSE")  # does not change as the docs do
 # Options that change what is computed: a reference needs them too.
-OF_THE_MODEL = ("--query-gain", "--position-offset", "--norm", "--document", "--batch", "--dropout", "--experts")
+OF_THE_MODEL = ("--query-gain", "--position-offset", "--norm", "--document", "--batch", "--dropout", "--experts",
+                "--micro-batches")
 
 
 class runs:

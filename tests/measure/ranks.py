@@ -22,6 +22,11 @@ LAYOUTS = [
     ("context x data, sharded optimizer", 4, "--cp 2 --zero"), ("context, packed documents", 2, "--cp 2 --document 12"),
     ("experts over 2 ranks", 2, "--experts 4"), ("experts over 4 ranks", 4, "--experts 4"),
     ("experts over 3 ranks, 2, 1 and 1 sequences", 3, "--experts 4"),
+    ("pipeline, 2 micro-batches", 2, "--pp 2 --micro-batches 2"),
+    ("pipeline x tensor, sequence shards, 2 micro-batches", 4, "--pp 2 --tp 2 --sp --micro-batches 2"),
+    ("pipeline x data, sharded optimizer, 2 micro-batches", 4, "--pp 2 --zero --micro-batches 2"),
+    ("pipeline x experts, 2 micro-batches", 4, "--pp 2 --experts 4 --micro-batches 2"),
+    ("pipeline x context, recomputed", 4, "--pp 2 --cp 2 --recompute"),
 ]
 PRECISIONS = ["fp32", "bf16"]
 
@@ -49,10 +54,15 @@ def layout_line(job):
     return line
 
 
+def stage_of(layer, layers=3, stages=2):
+    """Of the tiny model; the first stages have one layer more."""
+    return next(s for s in range(stages) if layer < sum(layers // stages + (i < layers % stages) for i in range(s + 1)))
+
+
 def fault_line(job):
     number, fault, (layer, step) = job
     line = {"name": fault["name"], "ranks": fault["ranks"], "options": fault["options"], "layer": layer, "step": step,
-            "op": fault["op"].replace("{L}", str(layer)), "at": fault["at"] or "all", "cause": fault["cause"],
+            "op": fault["op"].replace("{L}", str(layer)), "at": fault["at"].replace("{S}", str(stage_of(layer))) or "all", "cause": fault["cause"],
             "found": "", "found_at": "", "found_cause": "", "right": False}
     try:
         test = minigpt.train(f"fault{number}", fault["ranks"], f'{fault["options"]} --fault {fault["name"]} '

@@ -9,7 +9,8 @@ run() { mpirun --allow-run-as-root --oversubscribe -n "$@"; }
 
 "$bin/minigpt" --steps 6 --loss-log "$directory/one.csv" > /dev/null
 for layout in "2" "2:--tp 2" "4:--tp 2 --order tree" "4:--order tree" "2:--tp 2 --wire bf16 --precision bf16" \
-  "3" "2:--tp 2 --sp --recompute" "4:--tp 2 --sp" "3:--zero" "4:--tp 2 --sp --zero" "2:--cp 2" "4:--cp 2 --tp 2 --sp"; do
+  "3" "2:--tp 2 --sp --recompute" "4:--tp 2 --sp" "3:--zero" "4:--tp 2 --sp --zero" "2:--cp 2" "4:--cp 2 --tp 2 --sp" \
+  "2:--pp 2" "4:--pp 2 --tp 2 --sp --micro-batches 2"; do
   ranks=${layout%%:*}
   arguments=${layout#"$ranks"}
   arguments=${arguments#:}
