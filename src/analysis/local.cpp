@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -30,7 +31,14 @@ void tell_places(const run_index& run, const logical_capture& capture, const mem
   for (const member& m : capture.members) {
     if (m.rank != in.rank) continue;
     const placement& where = placements.of(run.rank_of(m).strings[x.row->placement]);
-    if (!where.told || is_complex(x.value.type)) return;
+    if (is_complex(x.value.type)) return;
+    if (!where.told) {  // of a run of one rank: the whole
+      if (run.run().world_size > 1) return;
+      x.whole = static_cast<std::int64_t>(x.value.values.size());
+      x.places.resize(x.value.values.size());
+      std::iota(x.places.begin(), x.places.end(), std::int64_t{0});
+      return;
+    }
     const std::optional<index_map> map = map_of(run, m, where);
     if (!map) return;
     x.whole = where.elements();

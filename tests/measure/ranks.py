@@ -6,6 +6,7 @@ from minigpt_runs import decided, mark, runs, tell
 
 PLACES = [(1, 2), (0, 1), (2, 3)]  # layer, step
 PART = [(1, 1)]
+DECIDED = 0.999  # a choice between experts that flips in bf16 leaves what is made of it undecided
 # Ranks and options; each is compared with one rank of the same model.
 LAYOUTS = [
     ("data", 2, ""), ("data", 4, ""), ("data, 2 and 1 sequences", 2, "--batch 3"), ("tensor", 2, "--tp 2"),
@@ -47,7 +48,7 @@ def layout_line(job):
         line["totals"] = report["totals"]
         first = report["first_divergence"]
         line["first"] = f'step {first["step"]} {first["scope"]}/{first["op"]}: {first["cause"]}' if first else ""
-        line["right"] = report["verdict"] == "agree" and decided(report["totals"]) == 1
+        line["right"] = report["verdict"] == "agree" and decided(report["totals"]) >= DECIDED
     except (RuntimeError, KeyError) as error:
         line["verdict"] = str(error)
     tell(line)
@@ -94,7 +95,7 @@ def write(layouts, faults):
     text = ["# Layouts of ranks", "",
             f"Every run of `samples/minigpt` (tiny, {minigpt.steps} steps, level `tensors`) is compared with the healthy fp32 run of the same",
             "model on one rank. Made by `tests/measure/ranks.sh BUILD`.", "", "## Healthy layouts", "",
-            "Right: the verdict is `agree`, and every matched capture is decided.", "",
+            f"Right: the verdict is `agree`, with at least {DECIDED:.1%} of the matched captures decided.", "",
             "| layout | ranks | options | precision | verdict | matched | equal | within | beyond | undecided "
             "| not comparable | right |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
     for h in layouts:
