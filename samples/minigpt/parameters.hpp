@@ -16,8 +16,8 @@ struct parameter {
   tensor value, m, v;      // master format; with a sharded optimizer m and v are this rank's pieces,
   tensor owned;            // and this is that of the value
   tensor compute;          // what products read in this step; empty where that is the master copy
-  tensor gradient;     // of the micro-batch, set by the backward pass; then the mean over micro-batches
-  tensor accumulated;  // the sum over micro-batches so far
+  tensor gradient;         // of the micro-batch, set by the backward pass; then the mean over micro-batches
+  tensor accumulated;      // the sum over micro-batches so far
 
   [[nodiscard]] bool exists() const { return !value.codes.empty(); }
 };
