@@ -39,22 +39,24 @@ run_summary summary_of(const model::run& run) {
 
 namespace {
 
-// Ranks that died while others went on: what they would have held is not there.
+// Ranks that died while others went on: what they would have held is not there. One that died behind the last
+// op of all lacks nothing.
 void note_early_ends(const run_index& run, const std::string& name, std::vector<std::string>& because) {
   const std::vector<model::rank_data>& ranks = run.run().ranks;
   if (run.run().world_size < 2) return;
-  const auto last_step = [](const model::rank_data& r) { return r.ops.empty() ? -1 : r.ops.back().step; };
-  const bool finished = std::ranges::any_of(ranks, &model::rank_data::closed);
-  std::int64_t reached = -1;
-  for (const model::rank_data& r : ranks) reached = std::max(reached, last_step(r));
-  for (const model::rank_data& r : ranks) {
-    if (r.closed || !(finished || last_step(r) < reached)) continue;
-    std::string text = "rank " + std::to_string(r.rank) + " of " + name + " ended early";
-    if (!r.ops.empty()) {
-      const model::op_row& op = r.ops.back();
-      const std::string scope(r.strings[op.scope]);
-      text += ", in or after " + scope + (scope.empty() ? "" : " / ") + std::string(r.strings[op.name]) +
-              " of step " + std::to_string(op.step);
+  std::vector<std::size_t> reached(ranks.size(), 0);  // behind the last op of each
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < run.ops().size(); ++i) {
+    if (run.ops()[i].outside) continue;
+    end = i + 1;
+    for (const member& m : run.ops()[i].members) reached[m.rank] = end;
+  }
+  for (std::uint32_t r = 0; r < ranks.size(); ++r) {
+    if (ranks[r].closed || !run.reads(r) || reached[r] == end) continue;
+    std::string text = "rank " + std::to_string(ranks[r].rank) + " of " + name + " ended early";
+    if (reached[r] > 0) {
+      const logical_op& last = run.ops()[reached[r] - 1];
+      text += ", in or after " + text_of(run.place_of(last)) + " of step " + std::to_string(last.step);
     }
     because.push_back(std::move(text));
   }

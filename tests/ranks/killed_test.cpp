@@ -21,10 +21,10 @@ using analysis::outcome;
 namespace {
 
 // Four ranks at the same time; `silent` ones never open a session, and `killed` dies by SIGKILL while it
-// writes the output of fc1 in layer 1.
+// writes the output of fc1 in layer 1, or behind its last op.
 class killed_run {
  public:
-  killed_run(std::int32_t killed, const std::vector<std::int32_t>& silent) {
+  killed_run(std::int32_t killed, const std::vector<std::int32_t>& silent, bool at_the_end = false) {
     std::string name = (std::filesystem::temp_directory_path() / "numdiff_killed_XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
     folder_ = name;
@@ -33,7 +33,7 @@ class killed_run {
     for (std::int32_t rank = 0; rank < 4; ++rank) {
       if (std::ranges::find(silent, rank) != silent.end()) continue;
       const pid_t child = fork();
-      if (child == 0) _exit(write(file, rank, killed) ? 0 : 1);
+      if (child == 0) _exit(write(file, rank, killed, at_the_end) ? 0 : 1);
       children.push_back(child);
     }
     for (const pid_t child : children) {
@@ -57,11 +57,11 @@ class killed_run {
   [[nodiscard]] bool failed() const { return failed_; }
 
  private:
-  static bool write(const std::string& file, std::int32_t rank, std::int32_t killed) {
+  static bool write(const std::string& file, std::int32_t rank, std::int32_t killed, bool at_the_end) {
     mlp m;
     m.ranks = 4;
-    m.spoil = [rank, killed](const written& w) {
-      if (w.rank == killed && rank == killed && w.layer == 1 && w.op == "fc1") raise(SIGKILL);
+    m.spoil = [=](const written& w) {
+      if (!at_the_end && w.rank == killed && rank == killed && w.layer == 1 && w.op == "fc1") raise(SIGKILL);
     };
     session_options o;
     o.file = file.c_str();
@@ -73,6 +73,7 @@ class killed_run {
     o.queue_bytes = 1 << 20;
     session s(o);
     if (s.active()) m.program()(s, rank);
+    if (rank == killed) raise(SIGKILL);
     return s.active();
   }
 
@@ -104,6 +105,16 @@ TEST_CASE("a rank that is killed and one that never began are named; layer 0 is 
     // Nothing of layer 0 is missing.
     CHECK(c.totals.equal + c.totals.within >= 10);
   }
+}
+
+TEST_CASE("a rank that is killed behind its last op lacks nothing") {
+  const killed_run many(2, {}, true);
+  CHECK(many.died() == 1);
+  const recorded_run one(mlp{}.program(), 1, level::tensors);
+  const auto c = compare(one.run(), many.run());
+  INFO(told(c));
+  CHECK(c.verdict == outcome::agree);
+  CHECK_FALSE(c.test.closed);
 }
 
 TEST_CASE("the index is there although rank 0 never began") {

@@ -43,6 +43,19 @@ class group {
     }
     return y;
   }
+  // Neighbours first, then their sums: a binary tree, or nodes of two ranks and then one of each node.
+  values tree(dtype wire, double before = 1) {
+    std::vector<values> sums(n_, values(count_));
+    for (std::size_t r = 0; r < n_; ++r)
+      for (std::size_t i = 0; i < count_; ++i)
+        sums[r][i] =
+            through(wire, before == 1 ? input(r)[i] : through(wire, before) * through(wire, input(r)[i]));
+    for (std::size_t span = 1; span < n_; span *= 2) {
+      for (std::size_t r = 0; r + span < n_; r += 2 * span)
+        for (std::size_t i = 0; i < count_; ++i) sums[r][i] = through(wire, sums[r][i] + sums[r + span][i]);
+    }
+    return sums[0];
+  }
   void write(std::size_t r, const values& y) {
     runs_[r].write(stored(type_, {static_cast<std::int64_t>(y.size())}, y));
   }
@@ -98,6 +111,12 @@ TEST_CASE("honest reductions in every wire format are within") {
         group a(dtype::f32, wire, reduction::average, ranks, 96, ++seed, spread);
         a.write_all(a.ring(wire, 1 / static_cast<double>(ranks)));
         a.all_are(verdict::within, "");
+        group t(dtype::f32, wire, reduction::sum, ranks, 96, ++seed, spread);
+        t.write_all(t.tree(wire));
+        t.all_are(verdict::within, "");
+        group p(dtype::f32, wire, reduction::average, ranks, 96, ++seed, spread);  // divided before the sum
+        p.write_all(p.tree(wire, 1 / static_cast<double>(ranks)));
+        p.all_are(verdict::within, "");
       }
     }
   }
