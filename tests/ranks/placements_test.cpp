@@ -283,3 +283,40 @@ TEST_CASE("a flat shard of several parameters: each rank's stretch of the buffer
     CHECK(c.first_divergence->where.ranks == std::vector<std::int32_t>{3});
   }
 }
+
+TEST_CASE("terms of sums and averages over two axes add up to the whole; one that is missing does not") {
+  // Four ranks: shares of a sum over tp, of which dp holds two versions whose mean is meant.
+  const auto program = [](bool whole_here, bool wrong) {
+    return [=](session& s, std::int32_t rank) {
+      s.mesh("dp", whole_here ? 1 : 2, rank / 2);
+      s.mesh("tp", whole_here ? 1 : 2, rank % 2);
+      const std::vector<double> all = whole(), split = reproduce::normal(rows * columns, 21),
+                                shift = reproduce::normal(rows * columns, 22);
+      std::vector<double> own = all;
+      for (std::size_t i = 0; i < own.size() && !whole_here; ++i) {
+        const double version = all[i] + (rank / 2 == 0 ? shift[i] : -shift[i]);
+        own[i] = rank % 2 == 0 ? split[i] : version - split[i];
+        if (wrong && rank == 3) own[i] *= 1.01;
+      }
+      const array term(dtype::f64, {rows, columns}, own);
+      NUMDIFF_STEP(0);
+      NUMDIFF_OP(op, "use", mystery, dtypes(dtype::f64, dtype::f64, dtype::f64));
+      NUMDIFF_INPUT(op, "x", term.seen().partial("dp", reduction::average).partial("tp", reduction::sum));
+    };
+  };
+  for (const level l : {level::sketch, level::tensors}) {
+    const recorded_run one(program(true, false), 1, l), four(program(false, false), 4, l),
+        three(program(false, false), 3, l), wrong(program(false, true), 4, l);
+    const auto c = compare(one.run(), four.run());
+    INFO(told(c));
+    CHECK(c.verdict == outcome::agree);
+    CHECK(c.totals.within == 1);
+    const auto missing = compare(one.run(), three.run());
+    INFO(told(missing));
+    CHECK(missing.verdict == outcome::incomplete);
+    CHECK(missing.totals.not_comparable == 1);
+    const auto off = compare(one.run(), wrong.run());
+    INFO(told(off));
+    CHECK(off.verdict == outcome::differ);
+  }
+}
