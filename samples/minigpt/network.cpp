@@ -57,6 +57,7 @@ double network::loss_of(const engine& e, tensor x) {
   p.logits = product(e, "logits", {p.normal, matrix(tokens, d), "x"},
                      {w, matrix(d, vocabulary), "w", operand::weight},
                      {e.real, {tokens, vocabulary}, matrix(tokens, vocabulary), e.residual()});
+  if (e.config.top_k > 0) top_k_hits_ = top_k_share(e, p.logits, p.batch.targets, e.config.top_k);
   tensor loss = cross_entropy(e, p.logits, p.batch.targets);
   return first_value(all_reduce_mean(e, e.residual_ranks(), "loss.reduce", std::move(loss), tokens));
 }

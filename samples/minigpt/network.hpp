@@ -19,6 +19,9 @@ class network {
   // Of the engine's micro-batch; on the last stage the mean cross-entropy over its tokens on all ranks,
   // elsewhere 0.
   double forward(engine& e, const token_batch& batch);
+  // Of the last forward pass: the share of this rank's targets among the `top_k` likeliest tokens, -1 on
+  // other stages than the last.
+  [[nodiscard]] double top_k_hits() const { return top_k_hits_; }
   // Fills the gradients, multiplied by the engine's loss scale and not yet reduced over data-parallel ranks.
   void backward(engine& e);
 
@@ -43,6 +46,7 @@ class network {
 
   parameters weights_;
   std::vector<micro_batch> passes_;
+  double top_k_hits_ = -1;
 };
 
 }  // namespace minigpt

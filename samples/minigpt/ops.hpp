@@ -85,5 +85,7 @@ tensor embedding_gradient(const engine& e, const tensor& ids, const tensor& dy, 
 tensor cross_entropy(const engine& e, const tensor& logits, const tensor& targets);
 // Of the mean over the tokens of all ranks, times the loss scale.
 tensor cross_entropy_gradient(const engine& e, const tensor& logits, const tensor& targets);
+// The share of this rank's targets that are among the `k` likeliest tokens.
+double top_k_share(const engine& e, const tensor& logits, const tensor& targets, std::int64_t k);
 
 }  // namespace minigpt

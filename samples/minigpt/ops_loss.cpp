@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "kernels.hpp"
 #include "ops.hpp"
@@ -80,6 +82,33 @@ tensor cross_entropy_gradient(const engine& e, const tensor& logits, const tenso
   });
   NUMDIFF_GRADIENT(op, "dlogits", view_of(dlogits));
   return dlogits;
+}
+
+double top_k_share(const engine& e, const tensor& logits, const tensor& targets, std::int64_t k) {
+  const std::int64_t tokens = logits.rows(), width = logits.columns();
+  NUMDIFF_OP(op, "top_k", top_k, numdiff::dtypes(logits.type, e.real, logits.type));
+  NUMDIFF_INPUT(op, "logits", view_of(logits));
+  NUMDIFF_SCALAR(op, "k", k);
+  tensor ids(dtype::i32, {tokens, k}, logits.place), largest(logits.type, {tokens, k}, logits.place);
+  std::int64_t hits = 0;
+  with_real(e, [&]<class T>() {
+    const std::vector<T> x = decode<T>(logits);
+    std::vector<std::int32_t> order(static_cast<std::size_t>(width));
+    std::vector<T> values;
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      const T* row = x.data() + t * width;
+      std::iota(order.begin(), order.end(), 0);
+      std::partial_sort(order.begin(), order.begin() + k, order.end(),
+                        [&](std::int32_t a, std::int32_t b) { return row[a] > row[b]; });
+      hits += std::count(order.begin(), order.begin() + k, integers(targets)[t]);
+      std::copy_n(order.data(), k, reinterpret_cast<std::int32_t*>(ids.codes.data()) + t * k);
+      for (std::int64_t i = 0; i < k; ++i) values.push_back(row[order[static_cast<std::size_t>(i)]]);
+    }
+    encode(values, largest);
+  });
+  NUMDIFF_OUTPUT(op, "ids", view_of(ids));
+  NUMDIFF_OUTPUT(op, "values", view_of(largest));
+  return double(hits) / double(tokens);
 }
 
 }  // namespace minigpt

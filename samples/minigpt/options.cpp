@@ -79,6 +79,8 @@ options parse(int argc, char** argv) {
                  "First loss scale; by default 1, and for fp16 too high on purpose");
   app.add_option("--data", o.data, "Text files; by default the repository's LICENSE and docs");
   app.add_option("--loss-log", o.loss_log, "Write step,loss as CSV");
+  app.add_option("--top-k", o.top_k, "Print the share of targets that are among the K likeliest tokens")
+      ->check(CLI::Range(0, 256));
   app.add_option("--precision", o.numbers, "fp64, fp32, bf16, fp16 or fp8")
       ->transform(
           one_of({precision::fp64, precision::fp32, precision::bf16, precision::fp16, precision::fp8}));

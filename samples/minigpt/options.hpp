@@ -33,6 +33,7 @@ struct options {
   std::int64_t micro_batches = 1;  // parts of the batch that run one after another; gradients are accumulated
   std::vector<std::string> data;
   std::string loss_log;
+  std::int64_t top_k = 0;  // likeliest tokens in which targets are looked for, 0: not
 
   // numbers
   precision numbers = precision::fp32;

@@ -69,9 +69,13 @@ training train(const options& o, const ranks& world, std::FILE* out) {
       reduce_gradients(e, net.weights());
     }
     const step_result result = optimize(e, net.weights());
-    if (speaks && out != nullptr)
-      std::fprintf(out, "step %lld loss %.6f norm %.5g scale %g%s\n", static_cast<long long>(e.step),
-                   done.losses.back(), result.norm, loss_scale, result.applied ? "" : " skipped");
+    if (speaks && out != nullptr) {
+      std::fprintf(out, "step %lld loss %.6f norm %.5g scale %g", static_cast<long long>(e.step),
+                   done.losses.back(), result.norm, loss_scale);
+      if (net.top_k_hits() >= 0)
+        std::fprintf(out, " top-%lld %.3f", static_cast<long long>(o.top_k), net.top_k_hits());
+      std::fputs(result.applied ? "\n" : " skipped\n", out);
+    }
   }
   done.applied = e.update;
   done.weights = digest(net.weights());
