@@ -92,14 +92,15 @@ void judge_rank(const half& parts, const half& fused, bool read_later, std::int3
   p.rehearse();
   std::set<std::int32_t> read_by_fused;
   std::map<std::int32_t, target> targets;
-  for (const stored_op& one : p.fused_ops()) {
+  for (std::size_t o = 0; o < p.fused_ops().size(); ++o) {
+    const stored_op& one = p.fused_ops()[o];
     for (const std::int32_t r : one.reads) read_by_fused.insert(fused.writer(r));
     for (std::size_t w = 0; w < one.op.writes.size(); ++w) {
       const std::optional<target> t = target_of(p, parts, fused, one.op.writes[w], one.writes[w], read_later);
       if (!t) continue;
       require(t->how.source.empty() || t->how.distance <= same_tensor, "a result of another layout");
       targets[one.writes[w]] = *t;
-      p.begin_at(t->parts, one.op.writes[w]);
+      p.begin_at(t->parts, o, w);
     }
   }
   require(!targets.empty(), "no result of the fused op is one of its parts'");

@@ -6,6 +6,7 @@
 
 #include "analysis/align.hpp"
 #include "analysis/collectives.hpp"
+#include "analysis/delayed.hpp"
 #include "analysis/invariants.hpp"
 #include "analysis/lookup.hpp"
 #include "analysis/nonfinite.hpp"
@@ -107,6 +108,8 @@ evidence evidence_alone(const judged_run& run, const seen_capture& x, std::span<
   if (e.local != nullptr && e.local->v == verdict::beyond)
     e.factor_upstream = run.applied_before(op, e.local->factor);
   count_casts(run.index, c, e);
+  e.follows_step_before =
+      e.cast_headroom > 1 && e.cast_headroom <= largest_spike && follows_step_before(run.index, op, c);
   if (!c.written) e.gap = run.flow.of(at).gap;
   e.rescaled = run.rescaled(at);
   std::int64_t unwanted_reads = 0, empty_reads = 0, worse_reads = 0;
@@ -121,9 +124,7 @@ evidence evidence_alone(const judged_run& run, const seen_capture& x, std::span<
     worse_reads += in.merged->nan + in.merged->positive_infinity;
     e.scaled_reads = e.scaled_reads || run.index.capture_row_of(in.capture->members.front()).scaling != 0;
     e.hides_inputs = e.hides_inputs || in.merged->hidden > 0;
-    // A mask's fill is read by softmax; it makes no NaN by itself.
-    unwanted_reads += e.kind == "softmax" ? in.merged->nan + in.merged->positive_infinity
-                                          : unwanted(e.kind, *in.merged, in.partner);
+    unwanted_reads += unwanted_read(e.kind, *in.merged, in.partner);
     unequal_reads = unequal_reads || in.merged->unequal_replica >= 0;
   }
   e.nonfinite_created = c.written && unwanted_reads == 0 && unwanted(e.kind, *e.own, e.partner) > 0 &&

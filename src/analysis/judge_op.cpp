@@ -132,7 +132,8 @@ void comparer::count(const item& x, const op_pair& pair) {
   }
   const auto note_health = [&](std::string_view kind, const std::optional<merged_capture>& m,
                                const std::optional<merged_capture>& partner) {
-    if (m && unwanted(kind, *m, partner ? &*partner : nullptr) > 0) result_.health = health::nonfinite;
+    const auto count = x.any().written ? unwanted : unwanted_read;
+    if (m && count(kind, *m, partner ? &*partner : nullptr) > 0) result_.health = health::nonfinite;
   };
   const judged_run& run = x.test != nullptr ? test_ : reference_;
   const logical_op& op = run.index.ops()[x.any().op];

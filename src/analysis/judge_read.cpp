@@ -187,7 +187,11 @@ void comparer::judge_read(item& x, const op_pair& pair) {
     return;
   }
   const link& from = test_.flow.of(test_at).from;
-  if (own.writer >= 0 || from.origin == origin::read || test_.flow.computed(test_at)) {
+  // Both runs read what one pair of ops wrote, whatever these pass on.
+  const std::int32_t twin =
+      from.origin == origin::written ? twin_of_test_[static_cast<std::size_t>(from.from)] : -1;
+  const bool from_partners = twin >= 0 && reference_.flow.of(reference_at).from.from == twin;
+  if (own.writer >= 0 || from_partners || from.origin == origin::read || test_.flow.computed(test_at)) {
     // Its writer carries the judgement, or nobody has one.
     const std::int32_t writer = own.writer >= 0 ? own.writer : from.from;
     const bool open = writer >= 0 && open_[static_cast<std::size_t>(writer)];

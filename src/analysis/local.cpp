@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "analysis/align.hpp"
+#include "analysis/delayed.hpp"
 #include "analysis/expect/decode.hpp"
 #include "analysis/index_map.hpp"
 #include "analysis/placement.hpp"
@@ -219,6 +220,7 @@ local_result judge_locally(const run_index& run, const logical_op& op) {
     }
     for (judgement& j : answer.outputs) take_judgement(result, one, std::move(j));
   }
+  acquit_delayed_scales(run, op, result);
   result.done = true;
   return result;
 }

@@ -11,6 +11,10 @@ std::int64_t unwanted(std::string_view kind, const merged_capture& own, const me
   return own.nan + own.positive_infinity + negative;
 }
 
+std::int64_t unwanted_read(std::string_view kind, const merged_capture& own, const merged_capture* partner) {
+  return kind == "softmax" ? own.nan + own.positive_infinity : unwanted(kind, own, partner);
+}
+
 bool same_nonfinite(const local_judgement* a, const local_judgement* b) {
   return a != nullptr && b != nullptr && a->worst.nonfinite_replayed > 0 &&
          a->worst.nonfinite_replayed == b->worst.nonfinite_replayed &&

@@ -10,6 +10,8 @@ namespace numdiff::analysis {
 
 // Non-finite elements that its kind does not put there on purpose.
 std::int64_t unwanted(std::string_view kind, const merged_capture& own, const merged_capture* partner);
+// The same of what an op reads: -Inf is what a mask filled the places with that a softmax must not see.
+std::int64_t unwanted_read(std::string_view kind, const merged_capture& own, const merged_capture* partner);
 
 // Both runs make the same non-finite values: no difference, only bad health.
 bool same_nonfinite(const local_judgement* a, const local_judgement* b);

@@ -29,6 +29,15 @@ double error_of(std::uint64_t seed, std::size_t i) {
   return (static_cast<double>(x >> 11) * 0x1p-53 - 0.5) * std::sqrt(12.0);
 }
 
+std::int32_t first_read(const half& h, const logical_op& op) {
+  for (std::uint32_t i = 0; i < op.captures; ++i) {
+    const auto at = static_cast<std::int32_t>(op.first_capture + i);
+    const logical_capture& c = h.capture(at);
+    if (!c.written && c.role != role::scalar && c.role != role::scale) return at;
+  }
+  return -1;
+}
+
 const member* member_of(const half& h, std::int32_t op, std::int32_t world_rank) {
   for (const member& m : h.op(op).members) {
     if (h.run.rank_of(m).rank == world_rank) return &m;
@@ -37,6 +46,19 @@ const member* member_of(const half& h, std::int32_t op, std::int32_t world_rank)
 }
 
 }  // namespace
+
+std::int32_t half::behind(std::int32_t c) const {
+  for (int hops = 0; hops < 16; ++hops) {
+    const std::int32_t w = writer(c);
+    if (w < 0) return w;
+    const logical_op& between = op(static_cast<std::int32_t>(capture(w).op));
+    const std::string_view kind = run.kind_of(between);
+    if (!is_auxiliary(kind, between.phase) || is_collective(kind)) return w;
+    c = first_read(*this, between);
+    if (c < 0) return w;
+  }
+  return -1;
+}
 
 parts_program::parts_program(const half& parts, const half& fused, std::int32_t world_rank)
     : parts_(parts), fused_(fused) {
@@ -54,15 +76,10 @@ bool parts_program::inside(std::int32_t capture, int hops) {
   const logical_op& between = parts_.op(op);
   const std::string_view kind = parts_.run.kind_of(between);
   if (!is_auxiliary(kind, between.phase) || is_collective(kind) || !replays(kind)) return false;
-  for (std::uint32_t i = 0; i < between.captures; ++i) {
-    const auto at = static_cast<std::int32_t>(between.first_capture + i);
-    const logical_capture& c = parts_.capture(at);
-    if (c.written || c.role == role::scalar || c.role == role::scale) continue;
-    if (!inside(at, hops - 1)) return false;
-    ops_.insert(op);
-    return true;
-  }
-  return false;
+  const std::int32_t read = first_read(parts_, between);
+  if (read < 0 || !inside(read, hops - 1)) return false;
+  ops_.insert(op);
+  return true;
 }
 
 void parts_program::choose_ops(std::int32_t world_rank) {
@@ -108,6 +125,11 @@ void parts_program::note_formats() {
     for (part& p : program_) {
       const expect::accumulator sum = expect::accumulator_of(p.row);
       if (own == dtype::unknown || is_integer(own)) continue;
+      if (one.op.row->split > 1 && sum.split == 1 && p.stored.op.kind == "matmul") {
+        p.row.split = one.op.row->split;
+        p.row.partial_dtype = one.op.row->partial_dtype;
+        p.row.order = static_cast<std::uint16_t>(reduction_order::unknown);
+      }
       if (expect::accumulator_of(*one.op.row).unit() <= sum.unit()) continue;
       p.row.accumulate_dtype = one.op.row->accumulate_dtype;
       p.row.accumulate_bits = one.op.row->accumulate_bits;
@@ -215,17 +237,50 @@ std::map<std::int32_t, std::vector<double>> parts_program::once(std::uint64_t se
           if (std::isfinite(change)) out.squares[i] += change * change;
         }
       }
-      const auto known = known_.find(capture);
-      values[capture] = known != known_.end() ? known->second : std::move(v);
+      if (const auto known = known_.find(capture); known != known_.end()) {
+        const auto& [begin, deviation] = known->second;
+        v = begin;
+        for (std::size_t i = 0; i < deviation.size() && seed != 0; ++i) {
+          if (std::isfinite(v[i])) v[i] += deviation[i] * error_of(seed * 1000003 + n * 16 + w, i);
+        }
+      }
+      values[capture] = std::move(v);
     }
   }
   return values;
 }
 
-void parts_program::begin_at(std::int32_t capture, const operand& fused) {
+void parts_program::begin_at(std::int32_t capture, std::size_t fused, std::size_t write) {
   const composed& c = results_.at(capture);
-  const auto how = arrange(fused.value.values, fused.value.shape, c.shape, c.values);
-  if (how && how->distance <= same_tensor) known_[capture] = how->apply(fused.value.values);
+  const stored_op& writer = fused_ops_[fused];
+  const operand& written = writer.op.writes[write];
+  const auto as_parts = [&](const operand& x) -> std::optional<arrangement> {
+    auto how = arrange(x.value.values, x.value.shape, c.shape, c.values);
+    if (!how || how->distance > same_tensor) return std::nullopt;
+    return how;
+  };
+  const auto how = as_parts(written);
+  if (!how) return;
+  start& at = known_[capture];
+  at.values = how->apply(written.value.values);
+  // Another fused op reads it as it is, or cast.
+  std::optional<std::vector<double>> cast;
+  for (const stored_op& one : fused_ops_) {
+    for (std::size_t r = 0; r < one.reads.size(); ++r) {
+      if (fused_.writer(one.reads[r]) == writer.writes[write]) return;
+      if (cast || fused_.behind(one.reads[r]) != writer.writes[write]) continue;
+      if (const auto same = as_parts(one.op.reads[r])) cast = same->apply(one.op.reads[r].value.values);
+    }
+  }
+  if (cast) {
+    at.values = std::move(*cast);
+    return;
+  }
+  const expect::output_format stored = expect::output_format_of(writer.op, written);
+  std::vector<double> deviation(written.value.values.size());
+  for (std::size_t i = 0; i < deviation.size(); ++i)
+    deviation[i] = std::sqrt(stored.variance(written.value.values[i], i));
+  at.deviation = how->apply(deviation);
 }
 
 void parts_program::run() {

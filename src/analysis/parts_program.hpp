@@ -41,6 +41,8 @@ struct half {
     }
     return -1;
   }
+  // The capture that casts and copies made what `c` reads from, -1 none.
+  [[nodiscard]] std::int32_t behind(std::int32_t c) const;
 };
 
 // What one capture of the parts holds when they run on the inputs of the fused ops.
@@ -58,9 +60,9 @@ class parts_program {
   parts_program(const half& parts, const half& fused, std::int32_t world_rank);
   // Exact, from the outer reads alone: what the fused ops' results are looked for in.
   void rehearse() { static_cast<void>(once(0)); }
-  // The fused ops wrote this capture too: what reads it begins there, so that each is judged by its own
-  // reads.
-  void begin_at(std::int32_t capture, const operand& fused);
+  // The fused ops wrote this capture too, as `write` of the op `fused`: what reads it begins there, so that
+  // each is judged by its own reads.
+  void begin_at(std::int32_t capture, std::size_t fused, std::size_t write);
   void run();
   [[nodiscard]] const std::map<std::int32_t, composed>& results() const { return results_; }
   [[nodiscard]] bool read_inside(std::int32_t capture) const { return read_inside_.contains(capture); }
@@ -79,6 +81,12 @@ class parts_program {
     std::vector<source> sources;  // by read
   };
 
+  // Values that the fused ops wrote; `deviation` of what an op that goes on with its own result has not
+  // rounded yet, by element, empty: reads it again.
+  struct start {
+    std::vector<double> values, deviation;
+  };
+
   void choose_ops(std::int32_t world_rank);
   bool inside(std::int32_t capture, int hops = 8);
   void connect();
@@ -94,7 +102,7 @@ class parts_program {
   std::vector<std::pair<std::size_t, std::size_t>> outer_;  // reads of fused ops from outside: op, read
   std::set<std::int32_t> read_inside_;
   std::vector<bridge::shared_read> shared_;
-  std::map<std::int32_t, std::vector<double>> known_;
+  std::map<std::int32_t, start> known_;
   std::map<std::int32_t, composed> results_;
   expect::grid coarse_;
 };

@@ -141,7 +141,7 @@ bool stale(const evidence& e, const rule& r) {
   return hinted(e, r);
 }
 bool clipped(const evidence& e, const rule&) {
-  return e.cast_count > 0 && e.cast_beyond > 0 && e.cast_headroom > 2.0;
+  return e.cast_count > 0 && e.cast_beyond > 0 && e.cast_headroom > 2.0 && !e.follows_step_before;
 }
 bool repeated_reduction(const evidence& e, const rule& r) {
   if (hinted_beyond(e, r) || (e.reduces_twice && e.written)) return true;

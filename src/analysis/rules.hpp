@@ -53,6 +53,7 @@ struct evidence {
   // counted before casts and of scales, over ranks
   std::int64_t cast_count = 0, cast_beyond = 0, cast_overflowing = 0, cast_flushed = 0, cast_nan = 0;
   double cast_headroom = 0;  // largest source value over the largest that the scale can hold, 0 not known
+  bool follows_step_before = false;  // a delayed scale, and a spike that it may meet
   std::int64_t scales_zero = 0, scales_nonfinite = 0;
   bool scale_is_one = false;    // the one scale of the tensor is exactly 1
   bool other_overflow = false;  // one run saturates exactly what is not finite in the other, in one format

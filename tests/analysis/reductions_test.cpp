@@ -164,3 +164,46 @@ TEST_CASE("sums over other ranks than those that share a tensor are no second re
   CHECK(first(compare(a.run(), once.run())) == "none");
   CHECK(first(compare(a.run(), twice.run())) == "y duplicate-reduction");
 }
+
+TEST_CASE(
+    "a reduction to one rank is judged at its root, and what both runs read of a reduction at its writer") {
+  const auto build = [](dtype t, double factor) {
+    run_builder b(2);
+    const std::vector<double> addends[2] = {in(t, numbers(count, 3)), in(t, numbers(count, 4))};
+    std::vector<double> sum(count);
+    for (std::size_t i = 0; i < count; ++i) sum[i] = factor * (addends[0][i] + addends[1][i]);
+    sum = in(t, sum);
+    const auto placed = [&](const std::vector<double>& v, std::size_t r, const char* how) {
+      held h = whole(v, t);
+      h.mesh = "[" + axis("dp", 2, static_cast<int>(r), how) + "]";
+      return h;
+    };
+    for (std::size_t r = 0; r < 2; ++r) {
+      const auto op = [&](const char* name, const char* kind, collective_operation what, reduction how) {
+        b[r].op(0, "s", name, kind);
+        b[r].collective(what, 2, how, t);
+      };
+      b[r].op(0, "s", "made", "mystery");
+      b[r].output("z", placed(in(t, numbers(count, 5)), r, "replicated"));
+      op("sum", "all_reduce", collective_operation::all_reduce, reduction::sum);
+      b[r].input("x", placed(addends[r], r, "partial_sum"));
+      b[r].output("y", placed(sum, r, "replicated"));
+      op("root", "reduce", collective_operation::reduce, reduction::sum);
+      b.run().ranks[r].collectives.back().peer = 0;
+      b[r].input("x", placed(addends[r], r, "partial_sum"));
+      if (r == 0) b[r].output("y", whole(sum, t));
+      b[r].op(0, "s", "scaled", "scale");
+      b[r].input("x", placed(sum, r, "replicated"));
+      b[r].scalar("factor", 2);
+      for (double& v : sum) v *= 2;
+      b[r].output("y", placed(sum, r, "replicated"));
+      for (double& v : sum) v /= 2;
+    }
+    return b;
+  };
+  run_builder wide = build(dtype::f32, 1), narrow = build(dtype::bf16, 1), wrong = build(dtype::bf16, 1.1);
+  const comparison c = compare(wide.run(), narrow.run());
+  CHECK(c.verdict == analysis::outcome::agree);
+  CHECK(c.totals.undecided == 0);
+  CHECK(first(compare(wide.run(), wrong.run())).starts_with("y "));
+}

@@ -70,6 +70,7 @@ void try_factors(const tensor& x, const tensor& y, const std::vector<double>& sc
 struct lost_lines {
   std::int64_t first = -1, count = 0;
   double share = 0, size = 0;  // of its nonzero values that vanished; its largest over that of all
+  double error = 0;            // rms, over the rms of its values
 };
 
 // Element i belongs to line line_of(i). Sizes are those of codes: a line with scales of its own is not small.
@@ -77,7 +78,7 @@ template <class F>
 lost_lines lines_under_shared_scales(const tensor& x, const tensor& y, std::size_t lines, F&& line_of) {
   lost_lines none;
   if (lines < 4) return none;
-  std::vector<double> tops(lines, 0);
+  std::vector<double> tops(lines, 0), squares(lines, 0), errors(lines, 0);
   std::vector<std::int64_t> nonzero(lines, 0), gone(lines, 0);
   double top = 0;
   for (std::size_t i = 0; i < x.values.size(); ++i) {
@@ -88,6 +89,8 @@ lost_lines lines_under_shared_scales(const tensor& x, const tensor& y, std::size
     top = std::max(top, size);
     nonzero[line] += x.values[i] != 0;
     gone[line] += x.values[i] != 0 && y.values[i] == 0;
+    squares[line] += x.values[i] * x.values[i];
+    errors[line] += (y.values[i] - x.values[i]) * (y.values[i] - x.values[i]);
   }
   lost_lines best;
   for (std::size_t r = 0; r < lines;) {
@@ -96,17 +99,23 @@ lost_lines lines_under_shared_scales(const tensor& x, const tensor& y, std::size
       ++r;
       continue;
     }
-    lost_lines range{static_cast<std::int64_t>(r), 0, 0, 0};
+    lost_lines range{static_cast<std::int64_t>(r), 0, 0, 0, 0};
     std::int64_t all = 0, lost = 0;
+    double square = 0, error = 0;
     for (; r < lines && small(); ++r) {
       ++range.count;
       all += nonzero[r];
       lost += gone[r];
+      square += squares[r];
+      error += errors[r];
       range.size = std::max(range.size, tops[r] / top);
     }
     range.share = static_cast<double>(lost) / static_cast<double>(std::max<std::int64_t>(1, all));
+    range.error = square > 0 ? std::sqrt(error / square) : 0;
     if (range.count > best.count) best = range;
   }
+  // What vanished of it weighs no more than what rounding does to values in the format's normal range.
+  if (best.error <= grid_of(y.type).unit()) return none;
   if (best.count * 8 < static_cast<std::int64_t>(lines) || best.share < 0.1) return none;
   // The rest stands clear of it, line by line.
   for (std::size_t r = 0; r < lines; ++r) {
@@ -180,6 +189,7 @@ void review_scales(const tensor& source, const tensor& quantised, const expectat
       most > overshoot_limit || (most > 1.2 && clipped > 6 * j.expected && j.saturated > 1);
   const bool idles = most < idle_limit && flushed > 0.5;
   if (overshoots || idles) {
+    if (overshoots && j.v == verdict::within) j.outgrown = most;
     j.v = verdict::beyond;
     j.cause_hint = ones ? "uncalibrated-scale" : "stale-scale";
     j.reason = overshoots ? "the scale reaches less than the values"
@@ -200,6 +210,7 @@ void review_scales(const tensor& source, const tensor& quantised, const expectat
     j.evidence.emplace_back(rows ? "group_rows" : "group_columns", static_cast<double>(lost.count));
     j.evidence.emplace_back("group_flushed_share", lost.share);
     j.evidence.emplace_back("group_size_ratio", lost.size);
+    j.evidence.emplace_back("group_error", lost.error);
     return;
   }
   try_factors(source, quantised, quantised.scales, j);

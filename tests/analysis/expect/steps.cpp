@@ -178,6 +178,15 @@ TEST_CASE("rows of any size under one scale are no fault unless a range of them 
   values x = random.draw(rows * columns, spread_of::normal);
   for (std::size_t i = 6 * columns; i < 14 * columns; ++i) x[i] *= 1e-5;
   CHECK(answer(quantised(x)).cause_hint == "scale-granularity");
+  // What vanishes of a range may weigh nothing in the range itself.
+  for (const bool heavy : {true, false}) {
+    x = random.draw(rows * columns, spread_of::normal);
+    for (std::size_t i = 6 * columns; i < 14 * columns; ++i)
+      x[i] = 6e-4 * (i % columns < 2 ? 4 : heavy ? 1e-3 * x[i] : 8e-3 * x[i]);
+    const judgement j = answer(quantised(x));
+    CHECK(j.flushed > static_cast<std::int64_t>(columns));
+    CHECK(j.cause_hint != "scale-granularity");
+  }
 }
 
 TEST_CASE("sums in a narrow accumulator are rounding until addends stop arriving") {
