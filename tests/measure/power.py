@@ -122,6 +122,9 @@ def studies():
         yield study("rows", form, "tensors", halves[::2], "cast,matmul")
     for form in ["bf16", "f16", "f32"]:
         yield study("accumulate", form, "tensors", [1024.0, 512.0, 256.0, 128.0, 64.0, 32.0, 16.0], "matmul", unit="addends")
+    for form in ["bf16", "f16", "f32", "e4m3"]:
+        yield study("dropped", form, "tensors", [8.0, 4.0, 2.0, 1.0], "matmul", unit="addends")
+    yield study("stale", "e4m3", "tensors", [16.0, 8.0, 4.0, 3.0, 2.0, 1.5], "cast", unit="x its reach")
     yield study("relative", "f32", "sketch", [1e-3, 1e-4, 1e-5, 1e-6], KINDS, reference="f32", floor=1e-5, unit="relative")
     yield study("factor", "f32", "sketch", halves[::2], KINDS, reference="f32")
     for form in PLAIN:

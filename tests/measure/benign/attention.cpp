@@ -2,6 +2,8 @@
 #include <cmath>
 #include <limits>
 
+#include "measure/benign/attention.hpp"
+#include "measure/benign/losses.hpp"
 #include "measure/benign/product.hpp"
 
 namespace benign {
@@ -50,21 +52,24 @@ tensor by_head(const char* name, const tensor& x) {
   return z;
 }
 
-template <class A>
-values softmax(const program& p, const tensor& x) {
-  const auto n = static_cast<std::size_t>(x.last());
-  values y(x.size());
-  for (std::size_t i = 0; i < x.size(); i += n) {
-    A top = -std::numeric_limits<A>::infinity();
-    for (std::size_t j = 0; j < n; ++j) top = std::max(top, static_cast<A>(x[i + j]));
-    const auto e = [&](std::size_t j) { return std::exp(static_cast<A>(x[i + j]) - top); };
-    const A sum = sum_of<A>(p.adds, n, e);
-    for (std::size_t j = 0; j < n; ++j) y[i + j] = e(j) / sum;
-  }
-  return y;
+}  // namespace
+
+tensor causal_mask(program& p, const tensor& scores) {
+  values hidden = scores.x;
+  const auto n = static_cast<std::size_t>(scores.last());
+  for (std::size_t i = 0; i < hidden.size(); ++i)
+    if (i % n > i / n % n) hidden[i] = -std::numeric_limits<double>::infinity();
+  tensor masked = stored(p.real, scores.extents, hidden);
+  recorded("mask", "mask", p.formats()).in("x", scores).scalar("causal", 1).out("y", masked);
+  return masked;
 }
 
-}  // namespace
+tensor attention_weights(program& p, const tensor& masked) {
+  tensor weights =
+      p.result(masked.extents, in_inner(p, [&]<class A>() { return softmax<A>(p, masked, A(1)); }));
+  recorded("softmax", "softmax", p.formats().reduction(masked.last())).in("x", masked).out("p", weights);
+  return weights;
+}
 
 void attention(program& p) {
   const auto scope = numdiff::scoped::name("attention");
@@ -82,21 +87,14 @@ void attention(program& p) {
   scaled.alpha = 1 / std::sqrt(static_cast<double>(width));
   gradient.gradient = true;
   const tensor scores = multiplied(p, "scores", as_is(q), turned(k), scaled);
-  values hidden = scores.x;
-  const auto n = static_cast<std::size_t>(tokens);
-  for (std::size_t i = 0; i < hidden.size(); ++i)
-    if (i % n > i / n % n) hidden[i] = -std::numeric_limits<double>::infinity();
-  const tensor masked = stored(p.real, scores.extents, hidden);
-  recorded("mask", "mask", p.formats()).in("x", scores).scalar("causal", 1).out("y", masked);
-  const tensor weights =
-      p.result(scores.extents, in_inner(p, [&]<class A>() { return softmax<A>(p, masked); }));
-  recorded("softmax", "softmax", p.formats().reduction(tokens)).in("x", masked).out("p", weights);
+  const tensor weights = attention_weights(p, causal_mask(p, scores));
   multiplied(p, "context", as_is(weights), as_is(v));
 
   const auto backward = numdiff::scoped::phase(numdiff::phase::backward);
   const tensor dy = p.source({heads, tokens, width}, 0.02);
   multiplied(p, "dv", turned(weights), as_is(dy), gradient);
   const tensor dp = multiplied(p, "dp", as_is(dy), turned(v), gradient);
+  const auto n = static_cast<std::size_t>(tokens);
   values ds(dp.size());
   in_inner(p, [&]<class A>() {
     for (std::size_t i = 0; i < ds.size(); i += n) {

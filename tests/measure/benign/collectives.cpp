@@ -72,10 +72,25 @@ void collectives(program& p, std::int32_t rank) {
       .collective(told(collective_operation::all_gather, reduction::none, per_rank, 2))
       .view(numdiff::role::input, "x", shard.view().shard("dp", 0))
       .view(numdiff::role::output, "y", sum.view().replicated("dp"));
+  // Each rank divides before the sum.
+  std::vector<tensor> shares;
+  for (const tensor& t : in)
+    shares.push_back(
+        stored(p.real, {count}, p.mapped([&](auto a) { return a / static_cast<decltype(a)>(n); }, t)));
+  for (std::size_t i = 0; i < means.size(); ++i)
+    means[i] = travelled(p, shares, i, i / static_cast<std::size_t>(per_rank));
+  recorded("all_reduce_mean", "all_reduce", p.formats())
+      .collective(told(collective_operation::all_reduce, reduction::average, count, 3))
+      .view(numdiff::role::input, "x", in[own].view().partial("dp", reduction::average))
+      .view(numdiff::role::output, "y", stored(p.real, {count}, means).view().replicated("dp"));
   recorded("broadcast", "broadcast", p.formats())
-      .collective(told(collective_operation::broadcast, reduction::none, count, 3).peer(0))
+      .collective(told(collective_operation::broadcast, reduction::none, count, 4).peer(0))
       .view(numdiff::role::input, "x", sum.view().replicated("dp"))
       .view(numdiff::role::output, "y", sum.view().replicated("dp"));
+  recorded op("reduce", "reduce", p.formats());
+  op.collective(told(collective_operation::reduce, reduction::sum, count, 5).peer(0));
+  op.view(numdiff::role::input, "x", partial(in[own]));
+  if (rank == 0) op.out("y", sum);
 }
 
 }  // namespace benign

@@ -38,6 +38,8 @@ bool record_here(const setting& s, bool reference, const std::string& file, numd
       products(p);
       attention(p);
       training(p);
+      choices(p);
+      if (level == numdiff::level::tensors) fused(p);  // a region is judged by its values
     }
   }
   const bool recorded = session.active() && numdiff::session::statistics().refused == 0;

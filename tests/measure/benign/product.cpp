@@ -16,8 +16,12 @@ class unit {
 
   double operator()(const double* x, const double* y, std::size_t k) const {
     switch (how_) {
-      case product_sum::promoted: return in_parts(x, y, k, 32, dtype::f32);
-      case product_sum::split_bf16: return in_parts(x, y, k, (k + 3) / 4, dtype::bf16);
+      case product_sum::promoted:
+        return in_parts(x, y, k, static_cast<std::size_t>(p_.how.block), dtype::f32);
+      case product_sum::split_bf16: {
+        const auto parts = static_cast<std::size_t>(p_.how.split);
+        return in_parts(x, y, k, (k + parts - 1) / parts, dtype::bf16);
+      }
       case product_sum::fp64: return plain<double>(x, y, k);
       case product_sum::narrow: {
         if (p_.how.format >= number_format::e4m3)
@@ -75,26 +79,38 @@ numdiff::dtypes formats_of(const program& p, product_sum how, dtype a, dtype b, 
     d = numdiff::dtypes(a, b, numdiff::truncating(22), p.real);
   else if (how == product_sum::narrow)
     d = numdiff::dtypes(a, b, p.real, p.real).order(numdiff::reduction_order::sequential);
-  if (how == product_sum::promoted) d = d.promote_every(32);
-  if (how == product_sum::split_bf16) d = d.split(4, dtype::bf16);
+  if (how == product_sum::promoted) d = d.promote_every(p.how.block);
+  if (how == product_sum::split_bf16) d = d.split(p.how.split, dtype::bf16);
   if (!p.reference && p.how.stochastic) d = d.rounding(numdiff::rounding::stochastic);
   return d.reduction(k);
 }
 
 }  // namespace
 
-tensor multiplied(program& p, const std::string& name, const factor& a, const factor& b,
-                  const product_options& o) {
-  const bool flat = a.t.extents.size() == 2 && b.t.extents.size() == 2;
-  const tensor x = flat ? p.operand(name + ".x", a.t, a.seen, false) : a.t,
-               y = flat ? p.operand(name + ".w", b.t, b.seen, true) : b.t;
-  const bool cast = !x.scales.codes.empty();
-  const product_sum how = way_of(p, x, y);
-  const auto k = static_cast<std::size_t>(x.last()), n = static_cast<std::size_t>(y.last());
-  const std::size_t m = static_cast<std::size_t>(x.extents[x.extents.size() - 2]);
-  const tensor columns = transposed(y);
-  const unit dot(p, how, x.type, y.type);
-  const bool codes = how == product_sum::narrow && cast;
+operands read_by(program& p, const std::string& name, const factor& a, const factor& b) {
+  operands o{a.t, b.t, a.seen, b.seen, product_sum::plain};
+  if (a.t.extents.size() == 2 && b.t.extents.size() == 2) {
+    o.x = p.operand(name + ".x", a.t, a.seen, false);
+    o.w = p.operand(name + ".w", b.t, b.seen, true);
+    if (!o.x.scales.codes.empty()) o.x_seen = o.x.view();
+    if (!o.w.scales.codes.empty()) o.w_seen = o.w.view();
+  }
+  o.how = way_of(p, o.x, o.w);
+  return o;
+}
+
+shape result_shape(const operands& o) {
+  shape s = o.x.extents;
+  s.back() = o.w.last();
+  return s;
+}
+
+values added_up(const program& p, const operands& o, const product_options& options) {
+  const auto k = static_cast<std::size_t>(o.x.last()), n = static_cast<std::size_t>(o.w.last());
+  const std::size_t m = static_cast<std::size_t>(o.x.extents[o.x.extents.size() - 2]);
+  const tensor columns = transposed(o.w);
+  const unit dot(p, o.how, o.x.type, o.w.type);
+  const bool codes = o.how == product_sum::narrow && !o.x.scales.codes.empty();
   const auto numbers = [&](const tensor& t) {
     values v = t.x;
     if (codes) {
@@ -103,35 +119,49 @@ tensor multiplied(program& p, const std::string& name, const factor& a, const fa
     }
     return v;
   };
-  const values left = numbers(x), right = numbers(columns);
-  shape s = x.extents;
-  s.back() = static_cast<std::int64_t>(n);
-  values z(static_cast<std::size_t>(count_of(s)));
+  const values left = numbers(o.x), right = numbers(columns);
+  const tensor* addend = options.addend;
+  values z(static_cast<std::size_t>(count_of(result_shape(o))));
   for (std::size_t at = 0; at < z.size(); ++at) {
     const std::size_t row = at / n, column = at % n;
     double sum = dot(left.data() + row * k, right.data() + (row / m * n + column) * k, k);
     if (codes) {
-      sum *= static_cast<double>(x.scales.decode_scales[x.scales.scale_index(row, 0)]) *
-             static_cast<double>(y.scales.decode_scales[y.scales.scale_index(0, column)]);
+      sum *= static_cast<double>(o.x.scales.decode_scales[o.x.scales.scale_index(row, 0)]) *
+             static_cast<double>(o.w.scales.decode_scales[o.w.scales.scale_index(0, column)]);
     }
-    if (p.inner == dtype::f64 || how == product_sum::fp64) {
-      z[at] = o.alpha * sum + (o.addend != nullptr ? (*o.addend)[at % o.addend->size()] : 0);
+    if (p.inner == dtype::f64 || o.how == product_sum::fp64) {
+      z[at] = options.alpha * sum + (addend != nullptr ? (*addend)[at % addend->size()] : 0);
     } else {
-      float v = static_cast<float>(sum) * static_cast<float>(o.alpha);
-      if (o.addend != nullptr) v += static_cast<float>((*o.addend)[at % o.addend->size()]);
+      float v = static_cast<float>(sum) * static_cast<float>(options.alpha);
+      if (addend != nullptr) v += static_cast<float>((*addend)[at % addend->size()]);
       z[at] = v;
     }
   }
-  tensor result = p.result(s, z);
-  recorded op(name, "matmul",
-              formats_of(p, how, x.type, y.type, x.last())
-                  .mnk(x.extents[x.extents.size() - 2], y.last(), x.last())
-                  .batch(static_cast<std::int64_t>(x.size() / (m * k))));
-  op.view(numdiff::role::input, "x", cast ? x.view() : a.seen);
-  op.view(numdiff::role::weight, "w", cast ? y.view() : b.seen);
-  if (o.addend != nullptr) op.in("c", *o.addend);
-  if (o.alpha != 1) op.scalar("alpha", o.alpha);
-  if (o.gradient)
+  return z;
+}
+
+numdiff::dtypes product_formats(const program& p, const operands& o) {
+  const std::int64_t k = o.x.last(), m = o.x.extents[o.x.extents.size() - 2];
+  return formats_of(p, o.how, o.x.type, o.w.type, k)
+      .mnk(m, o.w.last(), k)
+      .batch(static_cast<std::int64_t>(o.x.size()) / (m * k));
+}
+
+recorded& record_reads(recorded& op, const operands& o, const product_options& options) {
+  op.view(numdiff::role::input, "x", o.x_seen);
+  op.view(numdiff::role::weight, "w", o.w_seen);
+  if (options.addend != nullptr) op.in("c", *options.addend);
+  if (options.alpha != 1) op.scalar("alpha", options.alpha);
+  return op;
+}
+
+tensor multiplied(program& p, const std::string& name, const factor& a, const factor& b,
+                  const product_options& options) {
+  const operands o = read_by(p, name, a, b);
+  tensor result = p.result(result_shape(o), added_up(p, o, options));
+  recorded op(name, "matmul", product_formats(p, o));
+  record_reads(op, o, options);
+  if (options.gradient)
     op.gradient("y", result);
   else
     op.out("y", result);

@@ -24,8 +24,22 @@ struct product_options {
   bool gradient = false;
 };
 
-// alpha a b (+ addend), recorded; factors with two dimensions are cast to the run's scaled format first.
+// Both factors as a product reads them: cast to the run's scaled format, recorded, when they have two
+// dimensions. The views last as long as the factors and this.
+struct operands {
+  tensor x, w;
+  numdiff::view x_seen, w_seen;
+  product_sum how;
+};
+operands read_by(program& p, const std::string& name, const factor& a, const factor& b);
+shape result_shape(const operands& o);
+// alpha x w (+ addend), not yet rounded to the run's format.
+values added_up(const program& p, const operands& o, const product_options& options);
+numdiff::dtypes product_formats(const program& p, const operands& o);
+recorded& record_reads(recorded& op, const operands& o, const product_options& options);
+
+// alpha a b (+ addend), recorded.
 tensor multiplied(program& p, const std::string& name, const factor& a, const factor& b,
-                  const product_options& o = {});
+                  const product_options& options = {});
 
 }  // namespace benign

@@ -115,6 +115,8 @@ void rows(program& p);
 void products(program& p);
 void attention(program& p);
 void training(program& p);
+void choices(program& p);
+void fused(program& p);
 void collectives(program& p, std::int32_t rank);
 
 }  // namespace benign

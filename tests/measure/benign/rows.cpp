@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "measure/benign/program.hpp"
+#include "measure/benign/losses.hpp"
 
 namespace benign {
 namespace {
@@ -39,34 +39,6 @@ norm_results norm(const program& p, const tensor& x, const tensor& dy, const ten
     n.dbeta[j] = sum_of<A>(p.adds, r, g);
   }
   return n;
-}
-
-template <class A>
-values softmax(const program& p, const tensor& x, A scale) {
-  const auto w = static_cast<std::size_t>(x.last());
-  values y(x.size());
-  for (std::size_t i = 0; i < x.size(); i += w) {
-    A top = scale * static_cast<A>(x[i]);
-    for (std::size_t j = 1; j < w; ++j) top = std::max(top, scale * static_cast<A>(x[i + j]));
-    const auto e = [&](std::size_t j) { return std::exp(scale * static_cast<A>(x[i + j]) - top); };
-    const A sum = sum_of<A>(p.adds, w, e);
-    for (std::size_t j = 0; j < w; ++j) y[i + j] = e(j) / sum;
-  }
-  return y;
-}
-
-template <class A>
-double cross_entropy(const program& p, const tensor& x, const tensor& targets) {
-  const auto w = static_cast<std::size_t>(x.last());
-  const std::size_t r = x.size() / w;
-  const A total = sum_of<A>(p.adds, r, [&](std::size_t i) {
-    const auto at = [&](std::size_t j) { return static_cast<A>(x[i * w + j]); };
-    A top = at(0);
-    for (std::size_t j = 1; j < w; ++j) top = std::max(top, at(j));
-    const A sum = sum_of<A>(p.adds, w, [&](std::size_t j) { return std::exp(at(j) - top); });
-    return std::log(sum) + top - at(static_cast<std::size_t>(targets[i]));
-  });
-  return total / static_cast<A>(r);
 }
 
 void norms(program& p, const tensor& x, const tensor& dy) {
@@ -121,13 +93,8 @@ void rows(program& p) {
       .gradient("dx", p.result(s, dx));
 
   const tensor targets = p.ids(s[0], s[1]);
-  const double loss = in_inner(p, [&]<class A>() { return cross_entropy<A>(p, x, targets); });
+  record_loss(p, "cross_entropy", x, targets);
   const auto count = static_cast<double>(s[0]);
-  recorded("cross_entropy", "cross_entropy", p.formats(p.inner).reduction(s[0]))
-      .in("logits", x)
-      .in("targets", targets)
-      .scalar("count", count)
-      .out("loss", p.result({}, {loss}, p.inner));
   const values q = in_inner(p, [&]<class A>() { return softmax<A>(p, x, A(1)); });
   in_inner(p, [&]<class A>() {
     for (std::size_t i = 0; i < dx.size(); ++i) {

@@ -77,16 +77,24 @@ setting setting_of(int number, std::uint64_t seed) {
   s.width = 2 * between(8, 72);
   s.scales = scales_of(s.format, static_cast<int>(between(0, 7)), s.stochastic, s.seed);
   if (s.delayed) s.scales = numdiff::recipe_tensor(dtype::f8e4m3fn);
+  s.reference_fuses = between(0, 1) == 1;
+  s.block = std::int64_t{8} << between(0, 4);
+  s.split = between(2, 8);
+  if (s.ranks > 1 && s.format >= number_format::e4m3) s.format = number_format::bf16;  // on the wire
   return s;
 }
 
 std::string text_of(const setting& s) {
   std::string text = std::string(name_of(s.format)) + ", " + name_of(s.data) + ", " + name_of(s.order);
   if (s.order == order_of::lanes || s.order == order_of::threads) text += " " + std::to_string(s.pieces);
-  text += std::string(", products ") + name_of(s.products) + (s.fused ? ", fma" : "");
+  text += std::string(", products ") + name_of(s.products);
+  if (s.products == product_sum::split_bf16) text += " " + std::to_string(s.split);
+  if (s.products == product_sum::promoted) text += " " + std::to_string(s.block);
+  if (s.fused) text += ", fma";
   if (s.stochastic) text += ", stochastic";
   if (s.delayed) text += ", delayed";
   if (s.ranks > 1) text += ", " + std::to_string(s.ranks) + " ranks " + (s.tree ? "tree" : "ring");
+  if (s.ranks == 1) text += std::string(", fused in the ") + (s.reference_fuses ? "reference" : "test");
   text += ", " + std::to_string(s.batch) + "x" + std::to_string(s.rows) + "x" + std::to_string(s.width);
   return text + ", against " + name_of(s.reference);
 }

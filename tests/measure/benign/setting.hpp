@@ -38,6 +38,9 @@ struct setting {
   bool tree = false;        // collectives
   std::int32_t ranks = 1;
   dtype reference = dtype::f64;
+  bool reference_fuses = false;  // which run has fused kernels; the other one has their parts
+  std::int64_t block = 32;       // products between promotions, keys of a block of fused attention
+  std::int64_t split = 4;        // parts of a split sum
   std::int64_t batch = 1, rows = 16, width = 32;
   numdiff::recipe scales = {};
 };

@@ -1,7 +1,6 @@
 // Tables, clipping, and two updates of AdamW.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "measure/benign/program.hpp"
 
@@ -91,34 +90,11 @@ void update(program& p, std::int64_t number, tensor& weight, tensor& m, tensor& 
   op.out("p.new", weight).state("m.new", m).state("v.new", v);
 }
 
-// The largest entries of each row and where they stand: rounding may choose others.
-void top_k(program& p) {
-  const std::int64_t tokens = p.how.rows, experts = 16, k = 2;
-  const tensor scores = p.source({tokens, experts});
-  values top(static_cast<std::size_t>(tokens * k)), where(top.size());
-  for (std::size_t t = 0; t < top.size() / 2; ++t) {
-    std::vector<std::size_t> order(16);
-    std::iota(order.begin(), order.end(), t * 16);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
-    for (std::size_t j = 0; j < 2; ++j) {
-      top[2 * t + j] = scores[order[j]];
-      where[2 * t + j] = static_cast<double>(order[j] % 16);
-    }
-  }
-  recorded("top_k", "top_k", p.formats())
-      .in("scores", scores)
-      .scalar("k", static_cast<double>(k))
-      .out("values", p.result({tokens, k}, top))
-      .out("experts", stored(dtype::i32, {tokens, k}, where));
-}
-
 }  // namespace
 
 void training(program& p) {
   const auto scope = numdiff::scoped::name("training");
   tables(p);
-  top_k(p);
   const shape s = {p.between(2, 12), p.how.width};
   tensor weight = p.weights(s, 0.5, p.inner);
   tensor m = stored(p.inner, s, values(weight.size(), 0)), v = m;

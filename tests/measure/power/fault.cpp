@@ -67,6 +67,8 @@ void fault::spoil(values& x, const values& steps, std::size_t width, std::mt1993
       break;
     }
     case cause::accumulate:
+    case cause::dropped:
+    case cause::stale:
     case cause::none: break;
   }
 }

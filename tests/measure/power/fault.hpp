@@ -21,6 +21,8 @@ enum class cause {
   factor,      // everything times 1 + size
   rows,        // a range of an eighth of the rows times 1 + size
   accumulate,  // the running sum holds bf16; size: addends
+  dropped,     // a product leaves out its last addends; size: addends
+  stale,       // a scale for values that are smaller; size: largest value over what the scale reaches
 };
 
 cause cause_of(const std::string& name);  // exits with a message when there is no such cause

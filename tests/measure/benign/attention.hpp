@@ -1,0 +1,12 @@
+#pragma once
+// The middle parts of attention, recorded.
+#include "measure/benign/program.hpp"
+
+namespace benign {
+
+// Scores [.., tokens, tokens] with -inf where a token would see later ones.
+tensor causal_mask(program& p, const tensor& scores);
+// Probabilities of masked scores.
+tensor attention_weights(program& p, const tensor& masked);
+
+}  // namespace benign
