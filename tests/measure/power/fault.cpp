@@ -8,8 +8,8 @@
 namespace power {
 
 cause cause_of(const std::string& name) {
-  constexpr const char* names[] = {"none",    "noise",  "relative", "bias",
-                                   "element", "factor", "rows",     "accumulate"};
+  constexpr const char* names[] = {"none",   "noise", "relative",   "bias",    "element",
+                                   "factor", "rows",  "accumulate", "dropped", "stale"};
   for (std::size_t i = 0; i < std::size(names); ++i)
     if (name == names[i]) return static_cast<cause>(i);
   std::fprintf(stderr, "power: no cause %s\n", name.c_str());
