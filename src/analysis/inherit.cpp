@@ -58,8 +58,19 @@ double order_noise(std::string_view kind, const std::vector<read_distance>& read
   const bool sums = is(kind, {"sum", "mean"}) && reads.size() == 1,
              product = kind == "matmul" && reads.size() >= 2;
   const double counted = sums ? reads[0].count / std::max(count, 1.0) : 1, n = std::max(how.length, counted);
+  // Each of its sums is rounded once; none exceeds the magnitudes that it adds.
+  if (is(kind, {"add", "subtract"}) && norm > 0) {
+    double sizes = 0, repeats = 1;
+    for (const read_distance& r : reads) {
+      sizes += r.norm;
+      repeats = std::max(repeats, count / std::max(r.count, 1.0));
+    }
+    const double roundings =
+        reads.size() <= 2 ? 1 : static_cast<double>(reads.size() - 1) * std::sqrt(repeats) * sizes / norm;
+    return how.unit * roundings / 16 + how.partial;
+  }
   double widest = how.unit * std::sqrt(std::max(n, 1.0));
-  if (sums || product || is(kind, {"add", "subtract", "gelu", "rope"})) {
+  if (sums || product || is(kind, {"gelu", "rope"})) {
     std::vector<read_distance> rounded = reads;
     for (read_distance& one : rounded) one.relative_l2 = how.unit;
     const double bound = inherited_bound(kind, rounded, norm, count);

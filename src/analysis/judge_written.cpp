@@ -41,6 +41,27 @@ bool varied(const merged_capture& m) {
   return n >= 16 && m.sum_abs * m.sum_abs < 0.999 * n * m.sum_sq;
 }
 
+// What the rounding of both results adds to their distance. Sums and products have bounds for all else, so
+// that each run is off by no more than its unit roundoff where its results are floats with a range of their
+// own.
+double rounding_apart(std::string_view kind, const merged_capture& r, const merged_capture& t, bool nearest,
+                      bool scaled) {
+  constexpr double estimate = 1.5;  // as of inherited distances
+  const double widest = 16 * std::max(unit_roundoff(r.type), unit_roundoff(t.type));
+  const bool bounded =
+      kind == "add" || kind == "subtract" || kind == "sum" || kind == "mean" || kind == "matmul";
+  if (!bounded || scaled || r.partial || t.partial) return widest;
+  double sum = 0;
+  for (const merged_capture* m : {&r, &t}) {
+    const format f = format_of(m->type);
+    if (!f.is_float() || f.bits < 16 || !(m->sum_sq > 0)) return widest;
+    const double subnormal =
+        std::ldexp(1.0, f.min_exponent()) * std::sqrt(static_cast<double>(m->count) / m->sum_sq);
+    sum += (nearest ? 1 : 2) * unit_roundoff(m->type) + subnormal;
+  }
+  return std::min(widest, estimate * sum);
+}
+
 }  // namespace
 
 std::optional<measured> comparer::values_apart(const merged_capture& reference, const merged_capture& test) {
@@ -202,8 +223,8 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
     how.unit = std::max(how.unit, sums.unit());
     if (sums.split > 1) how.partial = std::max(how.partial, sums.partials.unit());
   }
-  const double noise =
-      std::max(unit_roundoff(r.type), unit_roundoff(t.type)) + order_noise(kind, reads, how, norm, count);
+  const double order = order_noise(kind, reads, how, norm, count);
+  const double noise = std::max(unit_roundoff(r.type), unit_roundoff(t.type)) + order;
   if (!std::isfinite(noise)) return;
   if ((is_integer(r.type) || is_integer(t.type)) && unequal) {
     x.reason = "whole numbers chosen from inputs that differ";
@@ -219,7 +240,13 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
     x.reason = "inputs differ, and nothing bounds what this kind makes of it";
     return;
   }
-  x.limit = 16 * noise + (std::isfinite(inherited) ? inherited : 0);
+  const auto to_nearest = [](const model::op_row& o) {
+    return o.output_rounding == 0 || static_cast<rounding>(o.output_rounding) == rounding::nearest_even;
+  };
+  const bool scaled = reference_.index.capture_row_of(x.reference->members.front()).scaling != 0 ||
+                      test_.index.capture_row_of(x.test->members.front()).scaling != 0;
+  x.limit = 16 * order + rounding_apart(kind, r, t, to_nearest(row) && to_nearest(other_row), scaled) +
+            (std::isfinite(inherited) ? inherited : 0);
   if (x.apart.relative_l2 > x.limit) {
     x.verdict = verdict::beyond;
     x.reason = "farther apart than inputs and formats explain";

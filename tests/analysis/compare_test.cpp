@@ -236,6 +236,25 @@ TEST_CASE("at level sketch a gross error of an op with agreeing inputs is found"
   CHECK(c.first_divergence->where.op == "fc");
 }
 
+TEST_CASE("at level sketch a sum may be off by its rounding and by what its inputs bring, and no more") {
+  for (const dtype type : {dtype::bf16, dtype::f16}) {
+    const double unit = type == dtype::bf16 ? 0x1p-8 : 0x1p-11;
+    for (const double units : {0.5, 6.0}) {
+      run_builder a = tiny{.keep = level::sketch}.run();
+      run_builder b = tiny{
+          .type = type,
+          .keep = level::sketch,
+          .spoil = at(0, 0, "residual", [&](auto& v) {
+            const std::vector<double> noise = numbers(v.size(), 77);
+            for (std::size_t i = 0; i < v.size(); ++i) v[i] *= 1 + units * unit * std::sqrt(3.0) * noise[i];
+          })}.run();
+      const auto c = compared(a, b);
+      CHECK((c.verdict == outcome::differ) == (units > 1));
+      if (units > 1) CHECK(c.first_divergence->where.op == "residual");
+    }
+  }
+}
+
 TEST_CASE("a selection judges only what was asked for") {
   run_builder a = tiny{}.run();
   run_builder b = tiny{.spoil = at(1, 1, "fc", [](auto& v) { v[0] += 1; })}.run();

@@ -21,14 +21,17 @@ KINDS = "add,multiply,matmul,softmax,rms_norm,sum"
 class study:
     """One cause, format and level: which sizes are found."""
 
-    def __init__(self, cause, form, level, sizes, kinds, side=64, reference="f64", floor=None, unit="", count=None):
+    def __init__(self, cause, form, level, sizes, kinds, side=64, reference="f64", floor=None, unit="", count=None,
+                 apart=None):
         self.cause, self.form, self.level, self.sizes, self.kinds = cause, form, level, sizes, kinds
         self.side, self.reference, self.floor, self.unit = side, reference, floor, unit
-        self.count = count or trials
+        self.count, self.apart = count or trials, apart
         self.seed = sum(map(ord, cause + form + level + kinds)) * 1000
         self.shares, self.causes = {}, {}
 
     def record(self, path, form, cause, size, seed, count, expected=()):
+        if self.apart is not None:
+            form += f"+{0 if form == self.reference else self.apart}"
         done = subprocess.run([str(build / "tests" / "measure" / "power"), str(path), str(seed), form, self.level, cause,
                                repr(size), str(count), str(self.side), self.kinds, *map(repr, expected)],
                               capture_output=True, text=True, check=False)
@@ -128,7 +131,8 @@ def studies():
     yield study("relative", "f32", "sketch", [1e-3, 1e-4, 1e-5, 1e-6], KINDS, reference="f32", floor=1e-5, unit="relative")
     yield study("factor", "f32", "sketch", halves[::2], KINDS, reference="f32")
     for form in PLAIN:
-        yield study("noise", form, "sketch", [16.0, 8.0, 4.0, 2.0, 1.0], "add,matmul,sum", floor=4.0, unit="x worst gain")
+        yield study("noise", form, "sketch", [16.0, 8.0, 4.0, 2.0, 1.0], "add,matmul,sum", floor=4.0, unit="x worst gain of inputs 32 u apart", apart=32)
+        yield study("noise", form, "sketch", [64.0, 16.0, 8.0, 4.0, 2.0], "add,matmul,sum", unit="x worst gain of rounded inputs")
 
 
 def number(x):
@@ -147,10 +151,11 @@ def write(done):
             f"one element is wrong; {trials} trials of each size over 4096 outputs, kinds in turn. Made by",
             f"`tests/measure/power.sh BUILD` on {os.cpu_count()} cores.", "",
             "Sizes: `noise` is a random error in units of the error that is expected of the op, at level `sketch` of the largest",
-            "that the rounding of its inputs could make (triangle and Cauchy-Schwarz inequalities); `bias` ulps away from zero",
+            "that the distance of its inputs could make (triangle and Cauchy-Schwarz inequalities), where earlier ops have moved",
+            "them by 32 unit roundoffs, or only their own rounding has; `bias` ulps away from zero",
             "before the result is rounded; `factor` and `rows` multiply everything, or an eighth of the rows, by 1 + size;",
             "`element` moves one element of 2^20 to the value of another; `accumulate` holds the running sum of a product of",
-            "that many addends in bf16; `relative` is a random error over the rms of the values.", "",
+            "that many addends in bf16; `dropped` leaves out the last addends of a product; `stale` is a scale for smaller values; `relative` is a random error over the rms of the values.", "",
             "| cause | format | level | kinds | found in 95 % from | unit | floor | found at each size | honest trials with an alarm |",
             "|---|---|---|---|---|---|---|---|---|"]
     for s in done:

@@ -54,8 +54,10 @@ double rounding_of(const grid& g, double x) {
 // What every rank's output is; of a reduce-scatter element i is element at[r][i] of the sum.
 std::vector<expectation> expected_of(const group_call& g, std::vector<std::vector<std::size_t>>& at) {
   const std::size_t n = g.ranks.size();
-  for (const op_instance& op : g.ranks)
-    require(!op.reads.empty() && !op.writes.empty(), "an input or output is not stored");
+  for (std::size_t r = 0; r < n; ++r) {
+    const op_instance& op = g.ranks[r];
+    require(!op.reads.empty() && (!op.writes.empty() || !g.gets(r)), "an input or output is not stored");
+  }
   at.assign(n, {});
   if (g.operation == collective_operation::broadcast) {
     require(g.root >= 0 && g.root < static_cast<std::ptrdiff_t>(n), "the root is not told");
@@ -104,7 +106,7 @@ std::vector<judgement> judge_sums(const group_call& g) {
   const bool reduces = g.operation != collective_operation::broadcast;
   std::vector<judgement> answers;
   for (std::size_t r = 0; r < g.ranks.size(); ++r) {
-    if (g.operation == collective_operation::reduce && g.root >= 0 && static_cast<std::size_t>(g.root) != r) {
+    if (!g.gets(r)) {
       answers.emplace_back().rank = r;
       continue;
     }

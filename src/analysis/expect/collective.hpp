@@ -21,6 +21,10 @@ struct group_call {
 
   [[nodiscard]] const tensor& in(std::size_t r) const { return ranks[r].reads.front().value; }
   [[nodiscard]] const tensor& out(std::size_t r) const { return ranks[r].writes.front().value; }
+  // Whether a rank gets a result: of a reduction to one rank only the root does.
+  [[nodiscard]] bool gets(std::size_t r) const {
+    return operation != collective_operation::reduce || root < 0 || static_cast<std::size_t>(root) == r;
+  }
   // Of an average whose ranks bring a number of their own beside the data (elements, tokens).
   [[nodiscard]] bool weighted() const {
     return reduction == numdiff::reduction::average && std::ranges::all_of(ranks, [](const op_instance& op) {

@@ -1,11 +1,13 @@
 // power FILE SEED FORMAT LEVEL CAUSE SIZE TRIALS SIDE KINDS [EXPECTED...]: records a run of TRIALS ops of the
 // kinds that are given (joined by commas), each with its own inputs of SIDE x SIDE elements in scope
 // trial.<n>, and prints the rms error of each against the exact result of the same inputs. FORMAT is f64,
-// f32, bf16, f16, e4m3, mx or nvfp4, LEVEL tensors or sketch; EXPECTED are the honest errors of the trials,
-// which cause noise is measured in.
+// f32, bf16, f16, e4m3, mx or nvfp4; with +N, as in bf16+32, an op that nobody knows has moved the inputs by
+// N unit roundoffs before. LEVEL tensors or sketch; EXPECTED are the honest errors of the trials, which cause
+// noise is measured in.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,10 +25,18 @@ struct formats {
   dtype real = dtype::bf16, inner = dtype::f32;
   bool scaled = false;
   numdiff::recipe recipe = {};
+  std::optional<double> apart = {};  // of inputs from those of the reference, relative
 };
 
-formats formats_of(const std::string& name) {
+formats formats_of(const std::string& text) {
   formats f;
+  if (const std::size_t plus = text.find('+'); plus != std::string::npos) {
+    f = formats_of(text.substr(0, plus));
+    const int bits = numdiff::format_of(f.real).precision();
+    f.apart = std::ldexp(std::strtod(text.c_str() + plus + 1, nullptr), -bits);
+    return f;
+  }
+  const std::string& name = text;
   if (name == "f64") return {dtype::f64, dtype::f64};
   if (name == "f32") return {dtype::f32, dtype::f32};
   if (name == "f16") return {dtype::f16, dtype::f32};
@@ -41,7 +51,7 @@ formats formats_of(const std::string& name) {
 class trials {
  public:
   trials(const formats& f, const fault& what, std::uint64_t seed, std::int64_t side)
-      : f_(f), fault_(what), random_(seed), places_(seed + 1), side_(side) {}
+      : f_(f), fault_(what), random_(seed), places_(seed + 1), moves_(seed + 2), side_(side) {}
 
   [[nodiscard]] double inherited() const { return inherited_; }
   // Returns the rms error against the exact result.
@@ -70,7 +80,14 @@ class trials {
     std::normal_distribution<double> normal;
     values x(static_cast<std::size_t>(benign::count_of(s)));
     for (double& v : x) v = deviation * normal(random_);
-    return stored(f_.real, s, x);
+    const tensor before = stored(f_.real, s, x);
+    if (!f_.apart) return before;
+    for (double& v : x) v += deviation * *f_.apart * normal(moves_);
+    const tensor after = stored(f_.real, s, x);
+    numdiff::op op("made", "made", numdiff::dtypes(f_.real, f_.inner, f_.real));
+    op.capture(numdiff::role::input, "x", before.view());
+    op.capture(numdiff::role::output, "y", after.view());
+    return after;
   }
   [[nodiscard]] double in_inner(double x) const {
     return f_.inner == dtype::f64 ? x : static_cast<double>(static_cast<float>(x));
@@ -95,13 +112,14 @@ class trials {
     inherited_ /= std::sqrt(static_cast<double>(y.size()));
     return distance(y.x, exact);
   }
-  // Euclidean norms of a source's values, and of what rounding moved them by, about.
+  // Euclidean norms of a source's values, and of what they were moved by, about.
   static double norm(const tensor& t) {
     double s = 0;
     for (const double v : t.x) s += v * v;
     return std::sqrt(s);
   }
-  static double moved(const tensor& t) {
+  [[nodiscard]] double moved(const tensor& t) const {
+    if (f_.apart) return *f_.apart * norm(t);
     double s = 0;
     for (const double v : t.x) s += step_of(t.type, v) * step_of(t.type, v) / 12;
     return std::sqrt(s);
@@ -231,7 +249,7 @@ class trials {
 
   formats f_;
   fault fault_;
-  std::mt19937_64 random_, places_;
+  std::mt19937_64 random_, places_, moves_;
   std::int64_t side_;
   double inherited_ = 0;
 };
