@@ -131,8 +131,10 @@ def studies():
     yield study("relative", "f32", "sketch", [1e-3, 1e-4, 1e-5, 1e-6], KINDS, reference="f32", floor=1e-5, unit="relative")
     yield study("factor", "f32", "sketch", halves[::2], KINDS, reference="f32")
     for form in PLAIN:
-        yield study("noise", form, "sketch", [16.0, 8.0, 4.0, 2.0, 1.0], "add,matmul,sum", floor=4.0, unit="x worst gain of inputs 32 u apart", apart=32)
-        yield study("noise", form, "sketch", [64.0, 16.0, 8.0, 4.0, 2.0], "add,matmul,sum", unit="x worst gain of rounded inputs")
+        yield study("noise", form, "sketch", [16.0, 8.0, 4.0, 2.0, 1.0], "add,matmul,sum", floor=4.0,
+                    unit="x worst gain of inputs 32 u apart", apart=32)
+        yield study("noise", form, "sketch", [64.0, 16.0, 8.0, 4.0, 2.0], "add,matmul,sum",
+                    unit="x worst gain of rounded inputs")
 
 
 def number(x):
@@ -150,12 +152,15 @@ def write(done):
             "the report names the trial's op. The reference is FP64 on the same inputs, or a run in the same format where only",
             f"one element is wrong; {trials} trials of each size over 4096 outputs, kinds in turn. Made by",
             f"`tests/measure/power.sh BUILD` on {os.cpu_count()} cores.", "",
-            "Sizes: `noise` is a random error in units of the error that is expected of the op, at level `sketch` of the largest",
-            "that the distance of its inputs could make (triangle and Cauchy-Schwarz inequalities), where earlier ops have moved",
-            "them by 32 unit roundoffs, or only their own rounding has; `bias` ulps away from zero",
-            "before the result is rounded; `factor` and `rows` multiply everything, or an eighth of the rows, by 1 + size;",
-            "`element` moves one element of 2^20 to the value of another; `accumulate` holds the running sum of a product of",
-            "that many addends in bf16; `dropped` leaves out the last addends of a product; `stale` is a scale for smaller values; `relative` is a random error over the rms of the values.", "",
+            "Sizes: `noise` is a random error in units of the error that is expected of the op; at level `sketch` in units of",
+            "the largest that the distance of its inputs could make of its result (triangle and Cauchy-Schwarz inequalities).",
+            "That floor is for inputs that an earlier op, of a kind that nobody knows, has moved by 32 unit roundoffs. Where",
+            "inputs are only rounded, the op's own rounding is as large as what they bring, and errors below it cannot be told",
+            "from it: these lines have no floor. `bias` is in ulps away from zero before the result is rounded; `factor` and",
+            "`rows` multiply everything, or an eighth of the rows, by 1 + size; `element` moves one element of 2^20 to the value",
+            "of another; `accumulate` holds the running sum of a product of that many addends in bf16; `dropped` leaves out the",
+            "last addends of a product; `stale` is a scale for values that many times smaller; `relative` is a random error over",
+            "the rms of the values.", "",
             "| cause | format | level | kinds | found in 95 % from | unit | floor | found at each size | honest trials with an alarm |",
             "|---|---|---|---|---|---|---|---|---|"]
     for s in done:
