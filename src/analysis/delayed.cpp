@@ -11,22 +11,16 @@ namespace {
 
 constexpr double rounded_scale = 1 - 0x1p-20;  // of a quotient in fp32
 
-// The largest value that the scales of a tensor reach, of the rank that reaches least; 0 when not told.
-double reach_of(const run_index& run, const logical_capture& written) {
-  double least = 0;
-  for (const member& m : written.members) {
-    const model::capture_row& row = run.capture_row_of(m);
-    const model::scales_row* scales = scales_of(run.rank_of(m), row.seq);
-    const format f = format_of(static_cast<dtype>(row.dtype));
-    if (scales == nullptr || scales->count != 1 || !f.is_float()) return 0;
-    const double reach = scales->maximum * f.max_finite();
-    least = least == 0 ? reach : std::min(least, reach);
-  }
-  return least;
+// The largest value that the one scale of a tensor reaches, 0 when not told.
+double reach_of(const run_index& run, const member& written) {
+  const model::capture_row& row = run.capture_row_of(written);
+  const model::scales_row* scales = scales_of(run.rank_of(written), row.seq);
+  const format f = format_of(static_cast<dtype>(row.dtype));
+  return scales != nullptr && scales->count == 1 && f.is_float() ? scales->maximum * f.max_finite() : 0;
 }
 
-// The largest magnitude that the op read in the step before, over ranks and micro-batches.
-std::optional<double> amax_before(const run_index& run, const logical_op& op) {
+// The largest magnitude that the op read in the step before on a rank, over micro-batches.
+std::optional<double> amax_before(const run_index& run, const logical_op& op, std::uint32_t rank) {
   std::optional<double> amax;
   for (auto i = static_cast<std::size_t>(&op - run.ops().data()); i-- > 0;) {
     const logical_op& earlier = run.ops()[i];
@@ -36,7 +30,8 @@ std::optional<double> amax_before(const run_index& run, const logical_op& op) {
       continue;
     for (const logical_capture& c : run.captures_of(earlier)) {
       if (c.written || c.role == role::scalar || c.role == role::scale) continue;
-      for (const member& m : c.members) amax = std::max(amax.value_or(0), run.capture_row_of(m).amax);
+      for (const member& m : c.members)
+        if (m.rank == rank) amax = std::max(amax.value_or(0), run.capture_row_of(m).amax);
     }
   }
   return amax;
@@ -44,11 +39,13 @@ std::optional<double> amax_before(const run_index& run, const logical_op& op) {
 
 }  // namespace
 
+// Each rank by what it quantised itself: a history that the ranks share reaches as much.
 bool follows_step_before(const run_index& run, const logical_op& op, const logical_capture& written) {
-  const double reach = reach_of(run, written);
-  if (reach == 0) return false;
-  const std::optional<double> before = amax_before(run, op);
-  return before && reach >= rounded_scale * *before;
+  return std::ranges::all_of(written.members, [&](const member& m) {
+    const double reach = reach_of(run, m);
+    const std::optional<double> before = amax_before(run, op, m.rank);
+    return reach > 0 && before && reach >= rounded_scale * *before;
+  });
 }
 
 void acquit_delayed_scales(const run_index& run, const logical_op& op, local_result& result) {

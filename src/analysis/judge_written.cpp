@@ -197,7 +197,7 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
       continue;
     }
     read_distance one;
-    one.norm = std::sqrt(in.test_merged->sum_sq);
+    one.norm = std::sqrt(std::max(in.reference_merged->sum_sq, in.test_merged->sum_sq));
     one.count = static_cast<double>(in.test_merged->count);
     if (in.verdict != verdict::equal) {
       distances d = in.apart;
@@ -212,7 +212,8 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   const model::op_row& row = test_.index.op_row_of(op_of(test_, pair.test).members.front());
   const model::op_row& other_row =
       reference_.index.op_row_of(op_of(reference_, pair.reference).members.front());
-  const double norm = std::sqrt(t.sum_sq) / alpha, count = static_cast<double>(t.count);
+  // Distances are relative to the reference, which may be the smaller one where results cancel.
+  const double norm = std::sqrt(std::min(r.sum_sq, t.sum_sq)) / alpha, count = static_cast<double>(t.count);
   const std::string_view kind = test_.index.kind_of(op_of(test_, pair.test));
   inner_sums how;
   how.length = static_cast<double>(std::max<std::int64_t>({1, row.reduction_length, row.k}));

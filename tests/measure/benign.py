@@ -17,12 +17,14 @@ divisor = int(sys.argv[3])  # 0: all of every part
 scratch = pathlib.Path(tempfile.mkdtemp(prefix="benign-"))
 TEXT = str(pathlib.Path(__file__).resolve().parents[2] / "LICENSE")  # does not change as the docs do
 DECIDED = 0.95
+FORMATS = ["FP32", "BF16", "FP16", "E4M3", "MXFP8", "NVFP4"]
 LEAST_PAIRS, LEAST_OF_FORMAT, LEAST_OF_SAMPLE = 300, 20, 0.3  # a whole run has at least these
 ALL = 10**6  # rows of a list
 WORKERS = 4 * os.cpu_count()  # ranks and readers wait for each other
-# Name, seed, generated pairs, pairs of the sample. The rules were fixed while looking at the first two; nobody looks at
-# the last one, which a share leaves out, so that its alarms tell of runs that no rule was fitted to.
-PARTS = [("looked at", 1, 60, 24), ("looked at later", 7001, 60, 26), ("held out", 9001, 110, 50)]
+# Name, seed, generated pairs, pairs of the sample. The rules were fixed while looking at all but the last part, which a
+# share leaves out, so that its alarms tell of runs that no rule was fitted to. Seed 9001 was held out first.
+PARTS = [("looked at", 1, 40, 16), ("looked at later", 7001, 40, 18), ("held out first", 9001, 60, 40),
+         ("held out", 12001, 90, 36)]
 if divisor:
     PARTS = [(name, seed, max(1, made // divisor), max(1, trained // divisor)) for name, seed, made, trained in PARTS[:-1]]
 SKETCH_PAIRS = 30  # generated pairs compared at level sketch, seed of the last part + 1
@@ -58,6 +60,7 @@ def compare(pair, reference, test):
     accused = [f for f in report["findings"] if not f["benign"]]
     first = report["first_divergence"] or (accused[0] if accused else None)
     pair["first"] = f'{first["scope"]} / {first["op"]} : {first["tensor"]}: {first["cause"]}' if first else ""
+    pair["kinds"] = set(kinds.values())
     pair["causes"] = {f["cause"] for f in report["findings"] if f["benign"]}
     pair["skips"] = any(f["rule"] == "ND190" for f in report["findings"])
     pair["alarm"] = report["verdict"] != "agree" or bool(accused) or (report["health"] != "ok" and not pair["skips"])
@@ -198,8 +201,9 @@ def counted(sets, head):
 def ratio_table(pairs):
     cells, seen = {}, {}
     for number, pair in enumerate(pairs):
-        for kind, dtype, ratio, limit in pair["rows"]:
+        for kind in pair["kinds"]:
             seen.setdefault(kind, set()).add(number)
+        for kind, dtype, ratio, limit in pair["rows"]:
             if ratio and limit:
                 cells.setdefault((kind, dtype), []).append((ratio, ratio / limit))
     few = [kind for kind in seen if len(seen[kind]) < LEAST_OF_FORMAT]
@@ -222,7 +226,7 @@ def shortcomings(parts, values, few):
     if divisor:
         return lacks
     lacks += [f"fewer than {LEAST_OF_FORMAT} pairs with {kind}" for kind in few]
-    for form in sorted({p["format"] for p in values}):
+    for form in FORMATS:
         if sum(p["format"] == form and p["against"] in ("f64", "fp64") for p in values) < LEAST_OF_FORMAT:
             lacks.append(f"fewer than {LEAST_OF_FORMAT} pairs of {form} against FP64")
     if len(values) < LEAST_PAIRS or sum(p["source"] == "sample" for p in values) < LEAST_OF_SAMPLE * len(values):
@@ -246,8 +250,10 @@ def write(parts):
             "or tree over 2 to 8 ranks; one run of each has fused kernels (attention over blocks of keys, linear with bias and",
             "activation, linear with loss, addition with norm, gate) where the other has their parts. Those of",
             "`samples/minigpt` train 3 steps in every precision on 1 to 4 ranks; its FP16 runs skip steps.",
-            "Rules were fixed while looking at the parts that are called so; the part that was held out was run once, after",
-            f"the last change. Seeds: {', '.join(f'{name} {seed}' for name, seed, _, _ in PARTS)}. Made by",
+            "Rules were fixed while looking at the parts that are called so. Seed 9001, with 9002 at level `sketch`, was held out",
+            "at first: its one run gave 3 alarms in 160 pairs and 1 in 30 (delayed scales of ranks with amax of their own, and a",
+            "cancelling sum), which were fixed, so that it is one of those that were looked at now. The part that is held out",
+            f"was run once, after the last change. Seeds: {', '.join(f'{name} {seed}' for name, seed, _, _ in PARTS)}. Made by",
             f"`tests/measure/benign.sh BUILD` on {os.cpu_count()} cores.", ""]
     text += summary_table(parts)
     text += ["", "Alarms are verdicts other than `agree`, and findings that are not benign. Decided: captures of pairs at level",
