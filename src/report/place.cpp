@@ -53,7 +53,7 @@ std::string with_meaning(const std::string& name, const char* meaning) {
 
 const char* bringer_text(analysis::bringer by) {
   switch (by) {
-    case analysis::bringer::local_op: return "by the op itself, on the rank";
+    case analysis::bringer::local_op: return "by the op itself";
     case analysis::bringer::communication: return "by the communication between ranks";
     case analysis::bringer::given: return "by what the program was given";
     case analysis::bringer::unknown: break;
