@@ -127,6 +127,13 @@ placement engine::squares(bool tp_sharded) const {
     for (const axis a : {axis::dp, axis::cp}) put(p, a, spread::partial);
   return p;
 }
+placement engine::mean() const {
+  placement p;
+  if (sequences() % world.size(axis::dp) != 0) return p;
+  p = everywhere();
+  for (const axis a : residual_ranks().over) put(p, a, spread::average);
+  return p;
+}
 const group& engine::residual_ranks() const {
   return config.sequence_parallel ? world.over({axis::dp, axis::cp, axis::tp}) : world.data();
 }

@@ -69,6 +69,8 @@ struct engine {
   [[nodiscard]] placement gradient(int tp_dimension) const;
   // Of a sum of squares of gradients, of weights that tp shards or not.
   [[nodiscard]] placement squares(bool tp_sharded) const;
+  // Of the mean of a rank's tokens; told only where all ranks have as many, and weigh alike.
+  [[nodiscard]] placement mean() const;
   // The ranks that have rows of the residual stream that others have not.
   [[nodiscard]] const group& residual_ranks() const;
 

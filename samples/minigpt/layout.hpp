@@ -14,12 +14,8 @@ using shape = std::vector<std::int64_t>;
 
 // How a tensor lies on one axis of the mesh.
 struct spread {
-  enum kind {
-    whole,
-    replicated,
-    sharded,
-    partial
-  };  // whole: the axis has one rank, or none knows the tensor
+  // whole: the axis has one rank, or none knows the tensor; partial: addends; average: to be averaged.
+  enum kind { whole, replicated, sharded, partial, average };
   kind how = whole;
   int dimension = 0;  // of a sharded tensor
 };

@@ -53,7 +53,7 @@ tensor cross_entropy(const engine& e, const tensor& logits, const tensor& target
   NUMDIFF_INPUT(op, "logits", view_of(logits));
   NUMDIFF_INPUT(op, "targets", view_of(targets));
   NUMDIFF_SCALAR(op, "count", count);
-  tensor loss(e.real, {});  // a mean of its own rank, as many tokens as that has
+  tensor loss(e.real, {}, e.mean());
   with_real(e, [&]<class T>() {
     const std::vector<T> x = decode<T>(logits);
     encode(std::vector<T>{kernels::cross_entropy(logits.rows(), logits.columns(), x.data(), integers(targets),

@@ -34,6 +34,7 @@ numdiff::view placed(numdiff::view v, const placement& p, form f) {
       case spread::whole: break;
       case spread::replicated: v = v.replicated(name); break;
       case spread::partial: v = v.partial(name, numdiff::reduction::sum); break;
+      case spread::average: v = v.partial(name, numdiff::reduction::average); break;
       case spread::sharded: v = v.shard(name, dimension_of(i, s, f)); break;
     }
   }

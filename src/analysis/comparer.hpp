@@ -42,6 +42,7 @@ struct item {
 inline constexpr const char* levels_do_not_compare = "the recorded levels do not compare";
 
 // Why tensors are not comparable of which ranks that are not there held parts.
+inline constexpr const char* parts_chosen = "only some of its indices are held, and which is not stored";
 inline constexpr const char* parts_missing = "parts of ranks that are not there";
 inline constexpr const char* parts_missing_but_agree = "parts of ranks that are not there; the others agree";
 

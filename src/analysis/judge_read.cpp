@@ -79,8 +79,11 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
   if (!r->covered || !t.covered) {
     const held there =
         compare_held({reference_.index, *r, reference_.placements}, {test_.index, t, test_.placements});
-    x.verdict = there == held::differs && strict ? verdict::beyond : verdict::not_comparable;
-    x.reason = there == held::agrees ? parts_missing_but_agree : parts_missing;
+    const bool chosen = r->selected && t.selected && r->count == t.count;
+    x.verdict = there == held::differs && strict ? verdict::beyond
+                : chosen                         ? verdict::undecided
+                                                 : verdict::not_comparable;
+    x.reason = there == held::agrees ? parts_missing_but_agree : chosen ? parts_chosen : parts_missing;
     return x.verdict == verdict::beyond ? source_state::differs : source_state::none;
   }
   if (r->count != t.count) {

@@ -171,8 +171,9 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   if (!r.local && !t.local && (!r.covered || !t.covered)) {
     const held there =
         compare_held({reference_.index, r, reference_.placements}, {test_.index, t, test_.placements});
-    x.verdict = verdict::not_comparable;
-    x.reason = there == held::agrees ? parts_missing_but_agree : parts_missing;
+    const bool chosen = r.selected && t.selected && r.count == t.count;
+    x.verdict = chosen ? verdict::undecided : verdict::not_comparable;
+    x.reason = there == held::agrees ? parts_missing_but_agree : chosen ? parts_chosen : parts_missing;
     return;
   }
   if (r.local || t.local || r.count != t.count) {

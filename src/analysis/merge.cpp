@@ -170,6 +170,7 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
         m.hidden = 0;
       }
       m.covered = m.count == all && disjoint(run, m.parts, placements);
+      m.selected = where->ids >= 0;
     }
   } else {
     m.shape.assign(shape.extent, shape.extent + std::min<std::uint32_t>(shape.rank, 8));

@@ -15,6 +15,7 @@ struct merged_capture {
   bool local = false;               // ranks hold unrelated tensors (no placement): nothing here but counts
   bool repeats_part = false;        // two shards hold the same numbers, which are not all alike
   bool covered = true;              // every element of the global tensor is held by some rank
+  bool selected = false;            // held by ids: that some are missing is no fault (routed tokens)
   bool has_digest = false;
   std::array<std::uint64_t, 6> digest{};                   // codes, scales, zero points; two words each
   std::vector<std::array<std::uint64_t, 7>> rank_digests;  // of a local tensor: world rank and digest
