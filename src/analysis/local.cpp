@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <tuple>
 
 #include "analysis/align.hpp"
@@ -68,6 +70,7 @@ local_result judge_collective(const run_index& run, const logical_op& op) {
     return result;
   }
   std::map<std::vector<std::int32_t>, const model::collective_row*> groups;
+  std::set<std::string_view> read;  // lists that many ranks repeat
   for (const member& m : op.members) {
     const model::rank_data& rank = run.rank_of(m);
     const model::collective_row* row = collective_of(rank, run.op_row_of(m).seq);
@@ -75,7 +78,8 @@ local_result judge_collective(const run_index& run, const logical_op& op) {
       result.why_not = "no collective record";
       return result;
     }
-    groups.emplace(group_ranks(rank, *row, run.run().world_size), row);
+    if (read.insert(rank.strings[row->ranks]).second)
+      groups.emplace(group_ranks(rank, *row, run.run().world_size), row);
   }
   for (const auto& [ranks, row] : groups) {
     std::vector<stored_op> instances;

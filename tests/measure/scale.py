@@ -13,7 +13,7 @@ import time
 
 build, output = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
 numdiff, many_ranks = build / "bin/numdiff", build / "tests/measure/many_ranks"
-TRIES = 3
+TRIES = int(sys.argv[3])
 LAYERS, CAPTURES = 48, 12
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 
@@ -124,7 +124,7 @@ output.write_text(f"""# Many ranks
 `tests/measure/scale.sh BUILD`: a generated job (`tests/measure/many_ranks`: feed-forward layers computed in FP32 as a job of that
 layout does it; tensor parallelism 8, the rest data parallelism; sums over both as all-reduces) is written by the real runtime and sink at level
 `sketch`, {CAPTURES} captures a layer and rank, {LAYERS} layers, one step, and compared with the same job on one rank. {cores} processors, files in the
-page cache, the best of {TRIES} tries; the load average was {load:.1f} at the end. MiB is the largest sum over all processes of numdiff, those that read
+page cache, the best of {TRIES} tries each; the load average was {load:.1f} at the end. MiB is the largest sum over all processes of numdiff, those that read
 included, of the memory that is theirs.
 
 | ranks | MB of files | processes | s | processor s | MiB | last line |
