@@ -5,6 +5,7 @@ Usage: light.py SOURCE_DIR COMPILER
 """
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -14,12 +15,15 @@ HEAVY = {"string", "vector", "iostream", "mutex", "functional", "memory", "map",
          "iosfwd", "algorithm", "hdf5.h", "cuda_runtime.h"}
 LIGHT = ["numdiff/numdiff.hpp", "numdiff/session.hpp"]
 WARNINGS = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror".split()
-OPTIONAL = {"cuda.hpp": "cuda_runtime.h", "eigen.hpp": "Eigen/Core"}
+OPTIONAL = {"cuda.hpp": "cuda_runtime.h", "eigen.hpp": "Eigen/Core", "mpi.hpp": "mpi.h"}
 faults = []
+wrapper = shutil.which("mpicxx")
+mpi = [word for folder in subprocess.run([wrapper, "--showme:incdirs"], capture_output=True, text=True).stdout.split()
+       for word in ("-isystem", folder)] if wrapper else []
 
 
 def compile_text(text, *flags):
-    return subprocess.run([compiler, f"-I{root}/include", "-isystem", "/usr/include/eigen3", "-x", "c++", *flags, "-"],
+    return subprocess.run([compiler, f"-I{root}/include", "-isystem", "/usr/include/eigen3", *mpi, "-x", "c++", *flags, "-"],
                           input=text, capture_output=True, text=True)
 
 
