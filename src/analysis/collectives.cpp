@@ -178,7 +178,6 @@ std::optional<invariant> broken_result(const judged_run& run, const seen_capture
     in = &other;
   }
   if (in == nullptr) return {};
-  placement_cache placements;
   for (const collective_group& group : groups_of(index, op)) {
     const auto how = static_cast<reduction>(group.row->reduction);
     if (group.members.size() != group.ranks.size()) return {};  // a rank is not there
@@ -194,8 +193,8 @@ std::optional<invariant> broken_result(const judged_run& run, const seen_capture
       if (own == nullptr || out == nullptr) return {};
       const model::capture_row &a = index.capture_row_of(*own), &b = index.capture_row_of(*out);
       // Both sides must count the same places, and an addend all of what its sum is.
-      if (!same_places(index, *own, *first, !gathers, placements) ||
-          !same_places(index, *out, *first, !gathers && !scatters, placements) ||
+      if (!same_places(index, *own, *first, !gathers, run.placements) ||
+          !same_places(index, *out, *first, !gathers && !scatters, run.placements) ||
           a.pending_factor != b.pending_factor || a.scaling != 0 || b.scaling != 0)
         return {};
       exact = exact && a.dtype == b.dtype;

@@ -119,10 +119,9 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
   else if (x.counted)
     e.gap = gap::none;
   if (missing != gaps_.end() && missing->second.writer >= 0) {
-    placement_cache placements;
-    const merged_capture wrote =
-        merge(run.index, run.index.captures()[static_cast<std::size_t>(missing->second.writer)], placements);
-    if (const auto far = measure_values(run.index, wrote, placements, run.index, *e.own, placements))
+    const merged_capture wrote = merge(
+        run.index, run.index.captures()[static_cast<std::size_t>(missing->second.writer)], run.placements);
+    if (const auto far = measure_values(run.index, wrote, run.placements, run.index, *e.own, run.placements))
       e.changed = far->apart;
   }
   if (is_test) {
@@ -131,8 +130,8 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
   }
   if (x.counted) e.lost = is_test ? x.test_lost : x.reference_lost;
   if (e.unequal_replica >= 0 && e.partner != nullptr) {
-    placement_cache placements;
-    value_reader whole((is_test ? reference_ : test_).index, *e.partner, placements);
+    const judged_run& other = is_test ? reference_ : test_;
+    value_reader whole(other.index, *e.partner, other.placements);
     if (whole.readable()) e.adds_up = add_up_to(run.index, c, whole);
   }
   if (!x.counted) {

@@ -18,8 +18,7 @@ namespace numdiff::analysis {
 namespace {
 
 merged_capture merged_of(const judged_run& run, std::int32_t capture) {
-  placement_cache placements;
-  return merge(run.index, run.index.captures()[static_cast<std::size_t>(capture)], placements);
+  return merge(run.index, run.index.captures()[static_cast<std::size_t>(capture)], run.placements);
 }
 
 void count_casts(const run_index& run, const logical_capture& c, evidence& e) {

@@ -57,8 +57,7 @@ void comparer::find(std::vector<item>& items, const op_pair& pair, const local_r
       const rule* fired = best.offer(*c, e, is_test ? own : other, passes_on);
       if (fired != nullptr && !fired->benign && e.culprits.held_in_one) {
         const judged_run& run = is_test ? test_ : reference_;
-        placement_cache placements;
-        const tensor_side held{run.index, is_test ? *x.test_merged : *x.reference_merged, placements};
+        const tensor_side held{run.index, is_test ? *x.test_merged : *x.reference_merged, run.placements};
         if (const std::string shards = shards_of(held); !shards.empty()) {
           wishes_.add(run.index, run.index.ops()[c->op], order);
           wishes_.add_shards(shards);

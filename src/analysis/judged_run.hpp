@@ -27,7 +27,7 @@ struct judged_run {
 
   run_index index;
   chain flow;
-  placement_cache placements;
+  mutable placement_cache placements;  // what was parsed already
   // (factors.cpp)
   [[nodiscard]] bool applied_before(const logical_op& op, double factor, int hops = 4) const;
   [[nodiscard]] rescaling rescaled(std::int32_t capture) const;

@@ -99,7 +99,7 @@ std::int64_t placement::elements() const noexcept {
 }
 
 const placement& placement_cache::of(std::string_view text) {
-  const auto known = parsed_.find(std::string(text));
+  const auto known = parsed_.find(text);
   if (known != parsed_.end()) return known->second;
   return parsed_.emplace(std::string(text), text.empty() ? placement{} : parse(text)).first->second;
 }

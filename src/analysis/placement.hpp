@@ -2,6 +2,7 @@
 // Where a rank's view lies in the global tensor, from the placement text of a capture.
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -50,7 +51,13 @@ class placement_cache {
   std::optional<bool>& disjoint(const std::vector<const placement*>& all) { return disjoint_[all]; }
 
  private:
-  std::unordered_map<std::string, placement> parsed_;
+  struct text_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+  std::unordered_map<std::string, placement, text_hash, std::equal_to<>> parsed_;
   std::map<std::vector<const placement*>, std::optional<bool>> disjoint_;
 };
 

@@ -11,13 +11,11 @@ namespace numdiff::analysis {
 namespace {
 
 merged_capture merged(const judged_run& run, const logical_capture& c) {
-  placement_cache placements;
-  return merge(run.index, c, placements);
+  return merge(run.index, c, run.placements);
 }
 
 distances between(const judged_run& run, const merged_capture& first, const merged_capture& again) {
-  placement_cache a, b;
-  const auto values = measure_values(run.index, first, a, run.index, again, b);
+  const auto values = measure_values(run.index, first, run.placements, run.index, again, run.placements);
   return values ? values->apart : measure_sketches(run.index, first, run.index, again);
 }
 
