@@ -48,6 +48,12 @@ class execution {
     row_.output_dtype = static_cast<std::uint16_t>(out);
     row_.phase = static_cast<std::uint16_t>(phase::forward);
   }
+  // Operands point to rows: a copy would point to those of another.
+  execution(const execution&) = delete;
+  execution(execution&&) = default;
+  ~execution() = default;
+  execution& operator=(const execution&) = delete;
+  execution& operator=(execution&&) = default;
   detail::op_row& row() { return row_; }
   // `scaling`: the text of the row, where the tensor has scales.
   execution& read(tensor x, role r = role::input, const char* scaling = "") {

@@ -123,8 +123,8 @@ TEST_CASE("inputs of fewer bits than declared, in kinds that are no products") {
     for (const dtype low : {dtype::tf32, dtype::bf16}) {
       accepts(honest(kind, random, {dtype::f32, dtype::f32, dtype::f32}, spread_of::normal, 12, 40));
       // Computed honestly from narrow inputs; told with wider ones that round to them.
-      const op_instance computed =
-          honest(kind, random, {low, dtype::f32, dtype::f32}, spread_of::normal, 12, 40).instance();
+      const execution narrow = honest(kind, random, {low, dtype::f32, dtype::f32}, spread_of::normal, 12, 40);
+      const op_instance computed = narrow.instance();
       execution told(kind, dtype::f32, dtype::f32, dtype::f32);
       for (const auto& r : computed.reads) {
         tensor wide = r.value;
@@ -299,9 +299,9 @@ TEST_CASE("averages over the wrong count or with the wrong weights") {
   const auto mean_over = [&](double count) {
     values y(rows);
     for (std::size_t r = 0; r < rows; ++r) y[r] = static_cast<double>(summed(x.values, r * 50, 50)) / count;
-    return execution("mean", dtype::f32, dtype::f32, dtype::f32)
-        .read(x)
-        .write(stored(dtype::f32, {rows, 1}, y));
+    execution e("mean", dtype::f32, dtype::f32, dtype::f32);
+    e.read(x).write(stored(dtype::f32, {rows, 1}, y));
+    return e;
   };
   accepts(mean_over(50));
   blames(mean_over(49), "wrong-divisor");
