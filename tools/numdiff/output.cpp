@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "store/load.hpp"
+#include "team.hpp"
 
 namespace numdiff::program {
 
@@ -40,9 +41,13 @@ void write_and_close(int descriptor, const std::string& path, std::string_view t
   if (error != 0) fail("cannot be written", path, error);
 }
 
+bool is_terminal(int descriptor) {
+  return ::isatty(descriptor) != 0 && !is_launched();
+}
+
 std::size_t columns() {
   winsize size{};
-  if (::isatty(STDOUT_FILENO) != 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+  if (is_terminal(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     return std::clamp<std::size_t>(size.ws_col, 60, 160);
   return 80;
 }
@@ -50,7 +55,7 @@ std::size_t columns() {
 bool terminal_shows_colour() {
   const char* none = std::getenv("NO_COLOR");
   const char* kind = std::getenv("TERM");
-  return ::isatty(STDOUT_FILENO) != 0 && (none == nullptr || *none == '\0') &&
+  return is_terminal(STDOUT_FILENO) && (none == nullptr || *none == '\0') &&
          (kind == nullptr || std::string_view(kind) != "dumb");
 }
 
@@ -106,7 +111,7 @@ void refuse_same(const model::run& a, const model::run& b) {
         fmt::format("{}: is the same file as {}: give two different runs", b.path, a.path));
 }
 
-progress::progress(std::string_view what) : shown_(::isatty(STDERR_FILENO) != 0) {
+progress::progress(std::string_view what) : shown_(is_terminal(STDERR_FILENO)) {
   if (shown_) write_all(STDERR_FILENO, fmt::format("\r\x1b[K{} ...", what));
 }
 

@@ -6,6 +6,10 @@
 
 namespace numdiff::program {
 
+// Whether a launcher of several processes started this one. It gives them terminals of its own, which say
+// nothing about where their output goes.
+bool is_launched() noexcept;
+
 // Nothing when this process was started alone. Throws std::runtime_error when it was started by mpirun and
 // was built without MPI.
 std::unique_ptr<store::team> launched_team();
