@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/expect/honest.hpp"
+#include "analysis/expect/judged.hpp"
 
 using namespace numdiff;
 using namespace numdiff::test;
@@ -12,26 +13,6 @@ namespace {
 
 double through(dtype t, double x, rounding mode = rounding::nearest_even) {
   return decode(t, encode(t, x, cast_rule{mode, overflow::usual}));
-}
-
-judgement answer(const execution& e, std::size_t write = 0) {
-  const replayed r = e.replay();
-  REQUIRE_MESSAGE(r.done, r.why_not);
-  return r.outputs.at(write);
-}
-
-void blames(const execution& e, const std::string& cause, std::size_t write = 0) {
-  const judgement j = answer(e, write);
-  INFO("ratio " << j.ratio << " of " << j.limit << ", factor " << j.factor << ", reason: " << j.reason);
-  CHECK(j.v == analysis::verdict::beyond);
-  CHECK(j.cause_hint == cause);
-}
-
-void accepts(const execution& e, std::size_t write = 0) {
-  const judgement j = answer(e, write);
-  INFO("ratio " << j.ratio << " of " << j.limit << ", reason: " << j.reason << ", hint " << j.cause_hint);
-  CHECK(j.v == analysis::verdict::within);
-  CHECK(j.cause_hint.empty());
 }
 
 struct factors {

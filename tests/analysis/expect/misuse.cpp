@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "analysis/expect/emulate.hpp"
+#include "analysis/expect/judged.hpp"
 
 using namespace numdiff;
 using namespace numdiff::test;
@@ -17,25 +17,6 @@ constexpr const char* by_row = R"({"granularity":"row"})";
 constexpr const char* by_block = R"({"granularity":"block","block":[2,8]})";
 constexpr const char* by_mx = R"({"granularity":"mx"})";
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(), infinite = HUGE_VAL;
-
-judgement answer(const execution& e) {
-  const replayed r = e.replay();
-  REQUIRE_MESSAGE(r.done, r.why_not);
-  return r.outputs.at(0);
-}
-
-void blames(const execution& e, const std::string& cause) {
-  const judgement j = answer(e);
-  INFO("ratio " << j.ratio << " of " << j.limit << ", reason: " << j.reason);
-  CHECK(j.v == analysis::verdict::beyond);
-  CHECK(j.cause_hint == cause);
-}
-
-void accepts(const execution& e) {
-  const judgement j = answer(e);
-  INFO("ratio " << j.ratio << " of " << j.limit << ", reason: " << j.reason);
-  CHECK(j.v == analysis::verdict::within);
-}
 
 // One scale a group of `rows` x `columns` elements, from its amax; the group of every element.
 struct grouped {

@@ -5,32 +5,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "analysis/expect/emulate.hpp"
+#include "analysis/expect/judged.hpp"
 
 using namespace numdiff;
 using namespace numdiff::test;
 
 namespace {
-
-judgement answer(const execution& e) {
-  const replayed r = e.replay();
-  REQUIRE_MESSAGE(r.done, r.why_not);
-  return r.outputs.at(0);
-}
-
-void accepts(const execution& e) {
-  const judgement j = answer(e);
-  INFO("ratio " << j.ratio << " of " << j.limit << ", reason: " << j.reason << ", hint " << j.cause_hint);
-  CHECK(j.v == analysis::verdict::within);
-  CHECK(j.cause_hint.empty());
-}
-
-void blames(const execution& e, const std::string& cause) {
-  const judgement j = answer(e);
-  INFO("ratio " << j.ratio << " of " << j.limit << ", reason: " << j.reason);
-  CHECK(j.v == analysis::verdict::beyond);
-  CHECK(j.cause_hint == cause);
-}
 
 constexpr dtype formats[] = {dtype::f32, dtype::bf16, dtype::f16};
 constexpr std::int64_t rows = 24, columns = 32;

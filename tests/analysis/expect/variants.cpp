@@ -5,31 +5,12 @@
 #include <numeric>
 
 #include "analysis/expect/honest.hpp"
+#include "analysis/expect/judged.hpp"
 
 using namespace numdiff;
 using namespace numdiff::test;
 
 namespace {
-
-judgement answer(const execution& e) {
-  const replayed r = e.replay();
-  REQUIRE_MESSAGE(r.done, r.why_not);
-  return r.outputs.at(0);
-}
-
-void accepts(const execution& e) {
-  const judgement j = answer(e);
-  INFO("ratio " << j.ratio << " of " << j.limit << ", reason: " << j.reason << ", hint " << j.cause_hint);
-  CHECK(j.v == analysis::verdict::within);
-  CHECK(j.cause_hint.empty());
-}
-
-void blames(const execution& e, const std::string& cause) {
-  const judgement j = answer(e);
-  INFO("ratio " << j.ratio << " of " << j.limit << ", factor " << j.factor << ", reason: " << j.reason);
-  CHECK(j.v == analysis::verdict::beyond);
-  CHECK(j.cause_hint == cause);
-}
 
 double through(dtype t, double x, rounding mode = rounding::nearest_even) {
   return decode(t, encode(t, x, cast_rule{mode, overflow::to_infinity}));
