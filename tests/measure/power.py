@@ -133,7 +133,7 @@ def studies():
     for form in PLAIN:
         yield study("noise", form, "sketch", [16.0, 8.0, 4.0, 2.0, 1.0], "add,matmul,sum", floor=4.0,
                     unit="x worst gain of inputs 32 u apart", apart=32)
-        yield study("noise", form, "sketch", [64.0, 16.0, 8.0, 4.0, 2.0], "add,matmul,sum",
+        yield study("noise", form, "sketch", [64.0, 16.0, 8.0, 4.0, 2.0], "add,matmul,sum", floor=4.0,
                     unit="x worst gain of rounded inputs")
 
 
@@ -154,9 +154,8 @@ def write(done):
             f"`tests/measure/power.sh BUILD` on {os.cpu_count()} cores.", "",
             "Sizes: `noise` is a random error in units of the error that is expected of the op; at level `sketch` in units of",
             "the largest that the distance of its inputs could make of its result (triangle and Cauchy-Schwarz inequalities).",
-            "That floor is for inputs that an earlier op, of a kind that nobody knows, has moved by 32 unit roundoffs. Where",
-            "inputs are only rounded, the op's own rounding is as large as what they bring, and errors below it cannot be told",
-            "from it: these lines have no floor. `bias` is in ulps away from zero before the result is rounded; `factor` and",
+            "Inputs are moved by an earlier op, of a kind that nobody knows, by 32 unit roundoffs, or only rounded; then the op's",
+            "own rounding is as large as what they bring. `bias` is in ulps away from zero before the result is rounded; `factor` and",
             "`rows` multiply everything, or an eighth of the rows, by 1 + size; `element` moves one element of 2^20 to the value",
             "of another; `accumulate` holds the running sum of a product of that many addends in bf16; `dropped` leaves out the",
             "last addends of a product; `stale` is a scale for values that many times smaller; `relative` is a random error over",
