@@ -74,9 +74,8 @@ void comparer::blame(evidence& e, const item& x) const {
   if (!several || !off || x.any().role == role::scalar || e.unequal_replica >= 0) return;
   if (x.reference_merged->local || x.test_merged->local || x.reference_merged->shape != x.test_merged->shape)
     return;
-  placement_cache of_reference, of_test;
-  const tensor_side r{reference_.index, *x.reference_merged, of_reference},
-      t{test_.index, *x.test_merged, of_test};
+  const tensor_side r{reference_.index, *x.reference_merged, reference_.placements},
+      t{test_.index, *x.test_merged, test_.placements};
   const auto ask = [&](side named) {
     const std::optional<located> by_values = locate_by_values(r, t, named, x.limit);
     located found = by_values ? *by_values : locate(r, t, named, x.limit);
