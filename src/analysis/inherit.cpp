@@ -14,6 +14,29 @@ constexpr double estimate = 1.5;  // distances from sketches are off by a few ti
 constexpr std::string_view smooth[] = {"cast", "copy", "embedding", "gelu", "mask", "rope", "scale", "silu"};
 constexpr double smooth_gain = 16;
 
+constexpr double rho = 0.4247;          // rms error of one rounding, in unit roundoffs
+constexpr double uneven = 4;            // squared addends of products over those of evenly spread ones
+constexpr double usual_cancelling = 2;  // squared addends over the squared result; 1 for random signs
+
+// The rms of n running sums S_k of addends in random order is the root of this over n, in results:
+// n/3 of the squared result and n/6 of the squared addends; four more roundings at the end.
+double by_random_order(double n, double addends, double result) noexcept {
+  return std::sqrt(n / 6 * addends + n / 3 * result * result + 4);
+}
+
+// In any order: |S_k|^2 <= k sum of the first k squares, and the same of S - S_k for the rest; where S = 0
+// that is k (n - k) / n of all squares.
+double by_any_order(double n, double addends, double result) noexcept {
+  return std::sqrt((n * n / 6 + 1) * addends + n * result * result + 4);
+}
+
+// How far the rms of `count` errors, as a sketch shows it, gets from the one that is expected (numerics.md).
+double spread_of_rms(double count) noexcept {
+  constexpr double buckets = 256;
+  return std::clamp(std::exp(6 * std::sqrt(0.02 * 0.02 + 0.4 / buckets + 0.4 / std::max(count, 1.0))), 1.3,
+                    6.0);
+}
+
 bool is(std::string_view kind, std::initializer_list<std::string_view> names) {
   return std::ranges::find(names, kind) != names.end();
 }
@@ -49,40 +72,55 @@ double inherited_bound(std::string_view kind, const std::vector<read_distance>& 
   return unbounded;
 }
 
-// As sums in random order (n/6 of the squared addends and n/3 of the squared result, twice for two runs),
-// where squared addends of a product may be four times what evenly spread ones are. Few bits err to one side,
-// and long chains of squares absorb them.
-double order_noise(std::string_view kind, const std::vector<read_distance>& reads, const inner_sums& how,
-                   double norm, double count) noexcept {
-  constexpr double rho = 0.4247, few_bits = 0x1p-20, most = 6.0 / 16;
+inner_limits limits_of_rounding(std::string_view kind, const std::vector<read_distance>& reads,
+                                const inner_sums& how, double norm, double count) noexcept {
+  constexpr double few_bits = 0x1p-20, most_of_usual = 16;
   const bool sums = is(kind, {"sum", "mean"}) && reads.size() == 1,
              product = kind == "matmul" && reads.size() >= 2;
-  const double counted = sums ? reads[0].count / std::max(count, 1.0) : 1, n = std::max(how.length, counted);
-  // Each of its sums is rounded once; none exceeds the magnitudes that it adds.
+  const double stored = most_of_usual * how.partial;
+  // Each sum but the last is rounded once; none exceeds the magnitudes that it adds.
   if (is(kind, {"add", "subtract"}) && norm > 0) {
     double sizes = 0, repeats = 1;
     for (const read_distance& r : reads) {
       sizes += r.norm;
       repeats = std::max(repeats, count / std::max(r.count, 1.0));
     }
-    const double roundings =
-        reads.size() <= 2 ? 1 : static_cast<double>(reads.size() - 1) * std::sqrt(repeats) * sizes / norm;
-    return how.unit * roundings / 16 + how.partial;
+    const double before = std::max<double>(static_cast<double>(reads.size()), 2) - 2,
+                 most = how.unit() * before * std::sqrt(repeats) * sizes / norm;
+    return {most / most_of_usual + how.partial, most + stored, false};
   }
-  double widest = how.unit * std::sqrt(std::max(n, 1.0));
+  const double counted = sums ? reads[0].count / std::max(count, 1.0) : 1, n = std::max(how.length, counted);
+  double widest = how.unit() * std::sqrt(std::max(n, 1.0));
   if (sums || product || is(kind, {"gelu", "rope"})) {
     std::vector<read_distance> rounded = reads;
-    for (read_distance& one : rounded) one.relative_l2 = how.unit;
+    for (read_distance& one : rounded) one.relative_l2 = how.unit();
     const double bound = inherited_bound(kind, rounded, norm, count);
     if (std::isfinite(bound)) widest = std::max(widest, bound);
   }
-  if (how.unit > few_bits || kind == "sum_of_squares" || !(norm > 0)) return widest + how.partial;
-  double addends = 0;  // squared, over the squared result
-  if (product) addends = 4 * std::pow(reads[0].norm * reads[1].norm / norm, 2) / n;
-  if (sums) addends = std::pow(reads[0].norm / norm, 2) / (kind == "mean" ? n * n : 1);
-  if (!sums && !product) return widest + how.partial;
-  return std::min(widest, most * std::sqrt(2.0) * rho * how.unit * std::sqrt(n / 6 * addends + n / 3 + 4)) +
-         how.partial;
+  // The angle is position times frequency, each rounded once; of the fastest pair that is 2 u position.
+  if (kind == "rope") {
+    if (reads.size() < 2) widest = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 1; i < reads.size(); ++i)
+      widest += 2 * (how.reference_unit + how.test_unit) * reads[i].amax / most_of_usual;
+  }
+  inner_limits limits = {widest + how.partial, most_of_usual * widest + stored, false};
+  // Few bits err to one side, and long chains of squares absorb them.
+  if (how.unit() > few_bits || !(norm > 0) || (!sums && !product)) return limits;
+  double addends = sums ? std::pow(reads[0].norm / norm, 2) / (kind == "mean" ? n * n : 1)
+                        : std::pow(reads[0].norm * reads[1].norm / norm, 2) / n / std::max(how.batch, 1.0);
+  double result = 1;  // what is summed, over what is written
+  for (std::size_t i = 2; i < reads.size() && product; ++i) result += reads[i].norm / norm;
+  const double units = std::hypot(how.reference_unit, how.test_unit), any = by_any_order(n, addends, result),
+               random = by_random_order(n, addends, result);
+  limits.usual = std::min(limits.usual, rho * units * random + how.partial);
+  double most = rho * units * any * spread_of_rms(count);
+  // Results that cancel no more than those of random signs do were added in no order that makes them cancel.
+  if (addends <= usual_cancelling)
+    most = std::min(most, std::min(3.6 * spread_of_rms(count), 6 * std::sqrt(2.0)) * rho * units *
+                              by_random_order(n, product ? uneven * addends : addends, result));
+  limits.most = std::min(limits.most, most + stored);
+  limits.independent = true;
+  return limits;
 }
 
 }  // namespace numdiff::analysis

@@ -22,8 +22,6 @@ bool scaled(const run_index& run, const logical_capture& c) {
   return run.capture_row_of(c.members.front()).scaling != 0;
 }
 
-constexpr double sketch_error = 1.21;  // of a distance from sketches, 4.75 standard errors
-
 // Addends are rounded one by one: what their sum may be off by, over the size of the sum.
 double rounded_addends(const merged_capture& a, const merged_capture& b, const distances& apart,
                        double unit) {

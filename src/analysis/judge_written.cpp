@@ -44,12 +44,11 @@ bool varied(const merged_capture& m) {
 // What the rounding of both results adds to their distance. Sums and products have bounds for all else, so
 // that each run is off by no more than its unit roundoff where its results are floats with a range of their
 // own.
-double rounding_apart(std::string_view kind, const merged_capture& r, const merged_capture& t, bool nearest,
-                      bool scaled) {
-  constexpr double estimate = 1.5;  // as of inherited distances
+double rounding_apart(std::string_view kind, const merged_capture& r, const merged_capture& t,
+                      const inner_sums& how, bool nearest, bool scaled) {
   const double widest = 16 * std::max(unit_roundoff(r.type), unit_roundoff(t.type));
-  const bool bounded =
-      kind == "add" || kind == "subtract" || kind == "sum" || kind == "mean" || kind == "matmul";
+  const bool adds = kind == "add" || kind == "subtract";
+  const bool bounded = adds || kind == "sum" || kind == "mean" || kind == "matmul";
   if (!bounded || scaled || r.partial || t.partial) return widest;
   double sum = 0;
   for (const merged_capture* m : {&r, &t}) {
@@ -57,9 +56,12 @@ double rounding_apart(std::string_view kind, const merged_capture& r, const merg
     if (!f.is_float() || f.bits < 16 || !(m->sum_sq > 0)) return widest;
     const double subnormal =
         std::ldexp(1.0, f.min_exponent()) * std::sqrt(static_cast<double>(m->count) / m->sum_sq);
-    sum += (nearest ? 1 : 2) * unit_roundoff(m->type) + subnormal;
+    // What is stored is rounded already, by the last addition, or again.
+    const double last = unit_roundoff(m->type), inner = m == &r ? how.reference_unit : how.test_unit,
+                 unit = (last > inner ? last : 0) + (adds ? inner : 0);
+    sum += (nearest ? 1 : 2) * unit + subnormal;
   }
-  return std::min(widest, estimate * sum);
+  return std::min(widest, sketch_error * sum);
 }
 
 }  // namespace
@@ -198,13 +200,15 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
       continue;
     }
     read_distance one;
-    one.norm = std::sqrt(std::max(in.reference_merged->sum_sq, in.test_merged->sum_sq));
+    const double reference_norm = std::sqrt(in.reference_merged->sum_sq);
+    one.norm = std::max(reference_norm, std::sqrt(in.test_merged->sum_sq));
     one.count = static_cast<double>(in.test_merged->count);
+    one.amax = std::max(in.reference_merged->amax, in.test_merged->amax);
     if (in.verdict != verdict::equal) {
       distances d = in.apart;
       if (!d.from_values && !d.from_sketch) d = distance(*in.reference_merged, *in.test_merged);
       if ((!d.from_values && !d.from_sketch) || d.contaminated) return;
-      one.relative_l2 = d.relative_l2;
+      one.relative_l2 = reference_norm > 0 ? d.relative_l2 * reference_norm / one.norm : d.relative_l2;
       unequal = unequal || d.relative_l2 > 0;
     }
     reads.push_back(one);
@@ -217,16 +221,18 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   const double norm = std::sqrt(std::min(r.sum_sq, t.sum_sq)) / alpha, count = static_cast<double>(t.count);
   const std::string_view kind = test_.index.kind_of(op_of(test_, pair.test));
   inner_sums how;
-  how.length = static_cast<double>(std::max<std::int64_t>({1, row.reduction_length, row.k}));
+  how.batch = HUGE_VAL;
   for (const model::op_row* o : {&row, &other_row}) {
+    how.length = std::max(how.length, static_cast<double>(std::max<std::int64_t>(o->reduction_length, o->k)));
+    how.batch = std::min(how.batch, static_cast<double>(std::max<std::int64_t>(o->batch, 1)));
     const auto told = static_cast<dtype>(o->accumulate_dtype);
     if (told == dtype::unknown || is_integer(told)) continue;
     const expect::accumulator sums = expect::accumulator_of(*o);
-    how.unit = std::max(how.unit, sums.unit());
+    (o == &row ? how.test_unit : how.reference_unit) = sums.unit();
     if (sums.split > 1) how.partial = std::max(how.partial, sums.partials.unit());
   }
-  const double order = order_noise(kind, reads, how, norm, count);
-  const double noise = std::max(unit_roundoff(r.type), unit_roundoff(t.type)) + order;
+  const inner_limits inner = limits_of_rounding(kind, reads, how, norm, count);
+  const double unit = std::max(unit_roundoff(r.type), unit_roundoff(t.type)), noise = unit + inner.usual;
   if (!std::isfinite(noise)) return;
   if ((is_integer(r.type) || is_integer(t.type)) && unequal) {
     x.reason = "whole numbers chosen from inputs that differ";
@@ -235,9 +241,9 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   if ((!x.apart.from_values && !x.apart.from_sketch) || x.apart.contaminated) return;
   const double inherited = unequal ? inherited_bound(kind, reads, norm, count) : 0;
   // No input error makes one factor of all elements of a tensor, whatever the kind.
-  const bool factor = varied(t) && x.apart.cosine > 0.9999 && std::abs(x.apart.factor - 1) > 16 * noise &&
-                      std::abs(x.apart.factor - 1) > 1e-2 &&
-                      x.apart.factor_residual < 0.05 * std::abs(x.apart.factor - 1);
+  const bool factor =
+      varied(t) && x.apart.cosine > 0.9999 && std::abs(x.apart.factor - 1) > 16 * unit + inner.most &&
+      std::abs(x.apart.factor - 1) > 1e-2 && x.apart.factor_residual < 0.05 * std::abs(x.apart.factor - 1);
   if (!std::isfinite(inherited) && !factor) {
     x.reason = "inputs differ, and nothing bounds what this kind makes of it";
     return;
@@ -247,8 +253,9 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   };
   const bool scaled = reference_.index.capture_row_of(x.reference->members.front()).scaling != 0 ||
                       test_.index.capture_row_of(x.test->members.front()).scaling != 0;
-  x.limit = 16 * order + rounding_apart(kind, r, t, to_nearest(row) && to_nearest(other_row), scaled) +
-            (std::isfinite(inherited) ? inherited : 0);
+  const double rounding = rounding_apart(kind, r, t, how, to_nearest(row) && to_nearest(other_row), scaled);
+  const double bounds = (std::isfinite(inherited) ? inherited : 0) + rounding;
+  x.limit = inner.independent ? std::hypot(bounds, inner.most) : bounds + inner.most;
   if (x.apart.relative_l2 > x.limit) {
     x.verdict = verdict::beyond;
     x.reason = "farther apart than inputs and formats explain";

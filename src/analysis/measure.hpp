@@ -24,6 +24,8 @@ std::optional<measured> measure_values(const run_index& reference, const merged_
 // 64 bits: doubles do not hold all of its values.
 bool is_wide_integer(dtype type) noexcept;
 
+inline constexpr double sketch_error = 1.21;  // of a distance from sketches, 4.75 standard errors
+
 // Only relative_l2, cosine and factor, estimated; standard error about 4 % of the distance.
 distances measure_sketches(const run_index& reference, const merged_capture& reference_capture,
                            const run_index& test, const merged_capture& test_capture);

@@ -97,7 +97,7 @@ TEST_CASE("what ranks leave open is as in the other run; contradictions end") {
 }
 
 TEST_CASE("an error of the second stage begins in its forward pass, before the first stage's backward pass") {
-  run_builder one(1, level::sketch), same = two_stages(0, 0), bad = two_stages(0.5, 0.5);
+  run_builder one(1, level::sketch), same = two_stages(0, 0), bad = two_stages(0.25, 0.25);
   {
     const values x = numbers(300, 5), y0 = plus(x, 1), y1 = plus(y0, 1), g1 = plus(y1, 1), g0 = plus(g1, 1);
     addition(one[0], 0, phase::forward, x, y0);

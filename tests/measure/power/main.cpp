@@ -200,7 +200,7 @@ class trials {
   }
 
   double sum() {
-    const std::int64_t addends = 8;
+    const auto addends = static_cast<std::int64_t>(8 + random_() % 57);
     const tensor x = source({addends, side_ * side_});
     values exact(static_cast<std::size_t>(side_ * side_), 0), z = exact;
     for (std::size_t i = 0; i < x.size(); ++i) {
