@@ -1,7 +1,9 @@
 // The AdamW update of one tensor (Loshchilov and Hutter, 2019).
 #include <cmath>
+#include <utility>
 
 #include "analysis/expect/kinds.hpp"
+#include "analysis/expect/lost_steps.hpp"
 
 namespace numdiff::analysis::expect {
 namespace {
@@ -12,6 +14,7 @@ double square(double x) {
 
 struct operands {
   const tensor *p = nullptr, *g = nullptr, *m = nullptr, *v = nullptr;
+  std::size_t at_p = 0, at_m = 0, at_v = 0;           // reads
   std::ptrdiff_t new_p = -1, new_m = -1, new_v = -1;  // writes
 };
 
@@ -23,12 +26,14 @@ operands operands_of(const call& c) {
   };
   for (std::size_t i = 0; i < c.op().reads.size(); ++i) {
     const tensor& t = c.read(i);
-    if (role_of(c.op().reads[i]) == role::weight && o.p == nullptr)
-      o.p = &t;
-    else if (role_of(c.op().reads[i]) == role::state)
+    if (role_of(c.op().reads[i]) == role::weight && o.p == nullptr) {
+      o.p = &t, o.at_p = i;
+    } else if (role_of(c.op().reads[i]) == role::state) {
+      (o.m == nullptr ? o.at_m : o.at_v) = i;
       (o.m == nullptr ? o.m : o.v) = &t;
-    else if (o.g == nullptr)
+    } else if (o.g == nullptr) {
       o.g = &t;
+    }
   }
   require(o.p != nullptr && o.g != nullptr && o.m != nullptr && o.v != nullptr,
           "weight, gradient or a state is not stored");
@@ -121,6 +126,12 @@ expectations updated(const call& c) {
 expectations adamw(const call& c) {
   expectations e = in_precision_of(c, [&]<class R>() { return updated<R>(c); });
   const operands o = operands_of(c);
+  for (const auto& [written, from] : {std::pair(o.new_p, o.at_p), {o.new_m, o.at_m}, {o.new_v, o.at_v}}) {
+    if (written < 0) continue;
+    e[static_cast<std::size_t>(written)].review = [&c, from](const expectation& honest, judgement& j) {
+      review_steps(c, c.op().reads[from], honest, j);
+    };
+  }
   if (o.new_p < 0) return e;
   expectation& weight = e[static_cast<std::size_t>(o.new_p)];
   for (const dtype t : {dtype::bf16, dtype::f16}) {

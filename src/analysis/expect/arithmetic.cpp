@@ -37,7 +37,7 @@ double inner_rounding(const call& c, long double exact) {
 
 expectations divide(const call& c) {
   const broadcast x(c.read(0), c.write(0).shape), y(c.read(1), c.write(0).shape);
-  return each(c, [&](expectation& e, std::size_t i) {
+  expectations quotient = each(c, [&](expectation& e, std::size_t i) {
     const long double reciprocal = 1 / static_cast<long double>(y[i]);
     const long double rounded = c.step(1, reciprocal), dividend = static_cast<long double>(x[i]);
     const long double v =
@@ -45,6 +45,12 @@ expectations divide(const call& c) {
     // A product with the rounded reciprocal is honest too.
     e.set(i, v, inner_rounding(c, v) + squared(c.rho() * static_cast<double>(v)));
   });
+  if (c.read(1).values.size() == 1 && c.read(1).values[0] != 0) {
+    const double divisor = c.read(1).values[0];
+    quotient[0].know_factor("the division", 1 / divisor);
+    if (divisor >= 2 && divisor == std::floor(divisor)) quotient[0].divisor = divisor;
+  }
+  return quotient;
 }
 
 expectations square(const call& c) {

@@ -3,6 +3,7 @@
 
 #include "analysis/expect/broadcast.hpp"
 #include "analysis/expect/kinds.hpp"
+#include "analysis/expect/lost_steps.hpp"
 
 namespace numdiff::analysis::expect {
 namespace {
@@ -68,28 +69,6 @@ void review_masks(const call& c, judgement& j) {
   j.evidence.emplace_back("masks_added", static_cast<double>(masks));
 }
 
-// A state that most of its nonzero steps leave as it was.
-void review_steps(const call& c, const expectation& honest, judgement& j) {
-  const operand &from = c.op().reads.front(), &to = c.op().writes.front();
-  const auto kept = [](const operand& x) {
-    const role r = x.row != nullptr ? static_cast<role>(x.row->role) : role::none;
-    return r == role::state || r == role::weight;
-  };
-  if (!kept(from) && !kept(to)) return;
-  if (from.value.values.size() != to.value.values.size() || c.op().reads.size() != 2) return;
-  std::int64_t steps = 0, unchanged = 0;
-  for (std::size_t i = 0; i < to.value.values.size(); ++i) {
-    if (honest.exact[i] == from.value.values[i]) continue;
-    ++steps;
-    unchanged += to.value.values[i] == from.value.values[i];
-  }
-  if (unchanged == 0 || static_cast<double>(unchanged) < 0.9 * static_cast<double>(steps)) return;
-  j.cause_hint = "lost-update";
-  j.reason = "steps below half an ulp leave the state as it was";
-  j.evidence.emplace_back("steps", static_cast<double>(steps));
-  j.evidence.emplace_back("unchanged", static_cast<double>(unchanged));
-}
-
 // The sum of grid values drops few bits and often ties: where the result's spacing is 2^k times the
 // smaller spacing of its operands the variance is ulp^2/12 (1 + 2 * 4^-k), and 0 for k <= 0.
 expectations sum_of_terms(const call& c, double sign_of_rest) {
@@ -132,9 +111,16 @@ expectations sum_of_terms(const call& c, double sign_of_rest) {
   }
   e[0].review = [&c](const expectation& honest, judgement& j) {
     review_masks(c, j);
-    review_steps(c, honest, j);
+    if (c.op().reads.size() == 2) review_steps(c, c.op().reads[0], honest, j);
   };
   return e;
+}
+
+// What one number multiplies all elements by; 1/n where it is that of a whole number.
+void know_multiplier(expectation& e, double factor) {
+  e.know_factor("the factor", factor);
+  const double count = factor != 0 ? std::nearbyint(1 / factor) : 0;
+  if (count >= 2 && std::fabs(count * factor - 1) < 1e-6) e.divisor = count;
 }
 
 }  // namespace
@@ -150,7 +136,7 @@ expectations subtract(const call& c) {
 
 expectations multiply(const call& c) {
   const broadcast x(c.read(0), c.write(0).shape), y(c.read(1), c.write(0).shape);
-  return map(c, c.write(0).values.size(), [&](expectation& e, std::size_t i) {
+  expectations product = map(c, c.write(0).values.size(), [&](expectation& e, std::size_t i) {
     // A factor of zero masks what is not finite.
     if ((x[i] == 0 && !std::isfinite(y[i])) || (y[i] == 0 && !std::isfinite(x[i]))) {
       e.mark(i, defect::masked_value);
@@ -159,6 +145,13 @@ expectations multiply(const call& c) {
     const long double v = static_cast<long double>(x[i]) * static_cast<long double>(y[i]);
     e.set(i, v, c.rounds_twice(0) ? step_variance(c.sum(), v) : 0);
   });
+  for (std::size_t r = 0; r < 2; ++r)
+    if (c.read(r).values.size() == 1) know_multiplier(product[0], c.read(r).values[0]);
+  product[0].review = [&c](const expectation& honest, judgement& j) {
+    for (std::size_t r = 0; r < 2; ++r)
+      if (c.read(1 - r).values.size() == 1) review_steps(c, c.op().reads[r], honest, j);
+  };
+  return product;
 }
 
 // The factor may have been rounded to the op's inner format: one common relative error.
@@ -174,9 +167,10 @@ expectations scale(const call& c) {
     e.set(i, v, c.rounds_twice(0) ? step_variance(c.sum(), v) : 0);
     if (off > 0) e.allow(i, off * size + c.sum().numbers.smallest());
   });
-  scaled[0].know_factor("the factor", factor);
-  const double count = factor != 0 ? std::nearbyint(1 / factor) : 0;
-  if (count >= 2 && std::fabs(count * factor - 1) < 1e-6) scaled[0].divisor = count;
+  know_multiplier(scaled[0], factor);
+  scaled[0].review = [&c](const expectation& honest, judgement& j) {
+    review_steps(c, c.op().reads[0], honest, j);
+  };
   return scaled;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/expect/axes.hpp"
 #include "analysis/expect/hidden.hpp"
 #include "analysis/expect/kinds.hpp"
 
@@ -101,15 +102,20 @@ expectations mask(const call& c) {
 }
 
 expectations amax(const call& c) {
-  require(c.write(0).values.size() == 1, "only the maximum of a whole tensor is replayed");
-  double top = 0;
-  for (const double x : c.read(0).values) {
-    if (std::isnan(x) || std::isnan(top))
-      top = std::numeric_limits<double>::quiet_NaN();
-    else
-      top = std::max(top, std::fabs(x));
-  }
-  return moved({top}, keeps_values(c.read(0), c.write(0)));
+  const tensor &x = c.read(0), &y = c.write(0);
+  const expectation e =
+      nearest_of(reductions(x.shape, y.shape, usual_axes::trailing), y, [&](const reduction_axes& axes) {
+        std::vector<double> tops(axes.kept.size(), 0);
+        for (std::size_t r = 0; r < tops.size(); ++r) {
+          for (const std::size_t k : axes.reduced) {
+            const double v = x.values[axes.kept[r] + k];
+            tops[r] = std::isnan(v) || std::isnan(tops[r]) ? std::numeric_limits<double>::quiet_NaN()
+                                                           : std::max(tops[r], std::fabs(v));
+          }
+        }
+        return std::move(moved(std::move(tops), keeps_values(x, y)).front());
+      });
+  return {e};
 }
 
 namespace {

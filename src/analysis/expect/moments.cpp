@@ -1,4 +1,5 @@
-// Statistics over the last dimension, or over everything: mean, variance, maximum, maximum_count.
+// Statistics over some dimensions, usually the last, or over everything: mean, variance, maximum,
+// maximum_count.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,62 +8,38 @@
 
 #include "analysis/expect/hidden.hpp"
 #include "analysis/expect/kinds.hpp"
+#include "analysis/expect/rows_of.hpp"
+#include "analysis/expect/stagnation.hpp"
 
 namespace numdiff::analysis::expect {
 namespace {
 
-// The visible elements that each element of the output is made of.
-class rows_of {
- public:
-  explicit rows_of(const call& c) {
-    const tensor& x = c.read(0);
-    const std::size_t n = c.write(0).values.size();
-    require(n > 0 && x.values.size() % n == 0, "the output is not a part of the input's shape");
-    const std::size_t length = x.values.size() / n;
-    require(length > 0 && (n == 1 || length == last_of(x.shape)),
-            "statistics over other than the last dimension");
-    const std::vector<std::uint8_t> hidden = hidden_by_code(c.op().reads[0]);
-    values_ = &x.values;
-    if (!hidden.empty()) {
-      for (std::size_t i = 0; i < hidden.size(); ++i) {
-        if (i % length == 0) begin_.push_back(visible_.size());
-        if (hidden[i] == 0) visible_.push_back(x.values[i]);
-      }
-      values_ = &visible_;
-    } else {
-      for (std::size_t r = 0; r < n; ++r) begin_.push_back(r * length);
+std::vector<reduction_axes> choices(const call& c) {
+  std::vector<reduction_axes> all = reductions(c.read(0).shape, c.write(0).shape, usual_axes::trailing);
+  std::erase_if(all, [](const reduction_axes& axes) { return axes.kept.empty() || axes.reduced.empty(); });
+  return all;
+}
+
+// f(expectation, row, elements, their number) for every row that sees something, then
+// also(expectation, axes).
+template <class F, class G>
+expectations rows(const call& c, F&& f, G&& also) {
+  expectations e;
+  e.push_back(nearest_of(choices(c), c.write(0), [&](const reduction_axes& axes) {
+    const rows_of x(c, axes);
+    expectation one;
+    one.resize(x.size(), c.wide());
+    bool empty = false;
+    for (std::size_t r = 0; r < x.size(); ++r) empty = empty || x[r].empty();
+    for (std::size_t r = 0; r < x.size(); ++r) {
+      if (x[r].empty()) continue;  // nothing is seen: any convention
+      if (empty) one.judged.push_back(static_cast<std::int64_t>(r));
+      f(one, axes, r, x[r]);
     }
-    begin_.push_back(values_->size());
-    whole_ = length;
-  }
-  rows_of(const rows_of&) = delete;
-  rows_of& operator=(const rows_of&) = delete;
-  [[nodiscard]] std::size_t size() const { return begin_.size() - 1; }
-  [[nodiscard]] std::size_t whole() const { return whole_; }  // length of a row with its hidden elements
-  [[nodiscard]] std::span<const double> operator[](std::size_t row) const {
-    return std::span(*values_).subspan(begin_[row], begin_[row + 1] - begin_[row]);
-  }
-
- private:
-  const std::vector<double>* values_ = nullptr;
-  std::vector<double> visible_;
-  std::vector<std::size_t> begin_;
-  std::size_t whole_ = 0;
-};
-
-template <class F>
-expectations rows(const call& c, F&& f) {
-  const rows_of x(c);
-  expectations e(1);
-  e[0].resize(x.size(), c.wide());
-  bool empty = false;
-  for (std::size_t r = 0; r < x.size(); ++r) empty = empty || x[r].empty();
-  for (std::size_t r = 0; r < x.size(); ++r) {
-    if (x[r].empty()) continue;  // nothing is seen: any convention
-    if (empty) e[0].judged.push_back(static_cast<std::int64_t>(r));
-    f(e[0], r, x[r].data(), x[r].size());
-  }
-  require(!empty || !e[0].judged.empty(), "every row is hidden");
+    require(!empty || !one.judged.empty(), "every row is hidden");
+    also(one, axes);
+    return one;
+  }));
   return e;
 }
 
@@ -71,8 +48,8 @@ double squared(double x) {
 }
 
 // What the rounding of n mean squares leaves of a variance that is formed as their difference.
-void review_variance(const call& c, judgement& j) {
-  const rows_of x(c);
+void review_variance(const call& c, const reduction_axes& axes, judgement& j) {
+  const rows_of x(c, axes);
   const std::vector<double>& y = c.write(0).values;
   std::int64_t impossible = 0, noise = 0, off = 0;
   double condition = 0;
@@ -111,50 +88,61 @@ void review_variance(const call& c, judgement& j) {
   }
 }
 
-}  // namespace
-
-namespace {
+// The mean of the means of the rows of a tensor whose elements count by `weight`.
+template <class W>
+std::vector<double> mean_of_rows(const tensor& x, W&& weight) {
+  const std::size_t width = last_of(x.shape);
+  double means = 0, counted = 0;
+  for (std::size_t first = 0; first < x.values.size(); first += width) {
+    double sum = 0, count = 0;
+    for (std::size_t i = first; i < first + width; ++i) {
+      const double w = weight(i);
+      if (w == 0) continue;
+      sum += w * x.values[i];
+      count += w;
+    }
+    if (count == 0) continue;
+    means += sum / count;
+    ++counted;
+  }
+  return std::vector<double>(1, means / counted);
+}
 
 // Other means that programs form of the same elements.
-void offer_means(const call& c, expectation& e) {
+void offer_means(const call& c, const reduction_axes& axes, expectation& e) {
+  const bool of_rows = e.exact.size() == 1 && c.read(0).shape.size() >= 2;
   if (c.reads(2)) {
-    e.hypotheses.push_back({"wrong-weighting", "every element counts alike", [&c](const expectation& honest) {
-                              const rows_of x(c);
-                              std::vector<double> means;
-                              for (std::size_t r = 0; r < honest.exact.size(); ++r) {
-                                means.push_back(std::accumulate(x[r].begin(), x[r].end(), 0.0) /
-                                                static_cast<double>(x[r].size()));
-                              }
-                              return means;
-                            }});
+    e.hypotheses.push_back(
+        {"wrong-weighting", "every element counts alike", [&c, axes](const expectation& honest) {
+           const rows_of x(c, axes);
+           std::vector<double> means;
+           for (std::size_t r = 0; r < honest.exact.size(); ++r) {
+             means.push_back(std::accumulate(x[r].begin(), x[r].end(), 0.0) /
+                             static_cast<double>(x[r].size()));
+           }
+           return means;
+         }});
+    if (of_rows && c.read(1).values.size() == c.read(0).values.size()) {
+      e.hypotheses.push_back({"wrong-weighting", "the mean of the rows' means", [&c](const expectation&) {
+                                return mean_of_rows(c.read(0),
+                                                    [&](std::size_t i) { return c.read(1).values[i]; });
+                              }});
+    }
   }
   if (!hides(c.op().reads[0])) return;
   e.hypotheses.push_back({"wrong-divisor", "the sum was divided by the length with its padding",
-                          [&c](const expectation& honest) {
-                            const rows_of x(c);
+                          [&c, axes](const expectation& honest) {
+                            const rows_of x(c, axes);
                             std::vector<double> means = honest.exact;
                             for (std::size_t r = 0; r < means.size(); ++r)
                               means[r] *= static_cast<double>(x[r].size()) / static_cast<double>(x.whole());
                             return means;
                           }});
-  if (e.exact.size() != 1 || c.read(0).shape.size() < 2) return;
+  if (!of_rows) return;
   e.hypotheses.push_back({"wrong-weighting", "the mean of the rows' means", [&c](const expectation&) {
-                            const tensor& x = c.read(0);
-                            const std::size_t width = last_of(x.shape);
                             const std::vector<std::uint8_t> hidden = hidden_by_code(c.op().reads[0]);
-                            double means = 0, counted = 0;
-                            for (std::size_t first = 0; first < x.values.size(); first += width) {
-                              double sum = 0, count = 0;
-                              for (std::size_t i = first; i < first + width; ++i) {
-                                if (hidden[i] != 0) continue;
-                                sum += x.values[i];
-                                ++count;
-                              }
-                              if (count == 0) continue;
-                              means += sum / count;
-                              ++counted;
-                            }
-                            return std::vector<double>(1, means / counted);
+                            return mean_of_rows(c.read(0),
+                                                [&](std::size_t i) { return hidden[i] != 0 ? 0.0 : 1.0; });
                           }});
 }
 
@@ -169,21 +157,22 @@ expectations mean(const call& c) {
   }
   double divisor = 0;
   bool one_divisor = true;
-  expectations result = rows(c, [&](expectation& e, std::size_t r, const double* x, std::size_t n) {
-    chain<long double> s(c.sum(), static_cast<std::int64_t>(n));
+  const auto row = [&](expectation& e, const reduction_axes& axes, std::size_t r, std::span<const double> x) {
+    chain<long double> s(c.sum(), static_cast<std::int64_t>(x.size()));
     long double total_weight = 0;
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
       const long double v = static_cast<long double>(x[i]);
       if (weights == nullptr) {
         s.add(v);
         continue;
       }
-      const auto w = static_cast<long double>(weights->values[(r * n + i) % weights->values.size()]);
+      const bool each = weights->values.size() == c.read(0).values.size();
+      const auto w = static_cast<long double>(weights->values[each ? axes.kept[r] + axes.reduced[i] : i]);
       total_weight += w;
       s.add(w * v);
     }
     s.finish();
-    const auto count = weights == nullptr ? static_cast<double>(n) : static_cast<double>(total_weight);
+    const auto count = weights == nullptr ? static_cast<double>(x.size()) : static_cast<double>(total_weight);
     require(count > 0, "weights that add up to nothing");
     one_divisor = one_divisor && (divisor == 0 || count == divisor);
     divisor = count;
@@ -194,26 +183,34 @@ expectations mean(const call& c) {
     e.set(r, v, s.variance() / squared(count) + roundings * squared(c.rho() * static_cast<double>(v)));
     if (s.bound() > 0) e.allow(r, s.bound() / count);
     if (s.overflowed()) e.mark(r, defect::accumulator_overflow);
+  };
+  return rows(c, row, [&](expectation& e, const reduction_axes& axes) {
+    offer_means(c, axes, e);
+    if (one_divisor && divisor > 0) {
+      e.know_factor("the division by the count", 1 / divisor);
+      e.divisor = divisor;
+      if (weights == nullptr && e.judged.empty()) {
+        e.review = [&c, axes, count = divisor](const expectation& honest, judgement& j) {
+          review_stagnation(c, axes, count, honest, j);
+        };
+      }
+    }
+    divisor = 0;
+    one_divisor = true;
   });
-  offer_means(c, result[0]);
-  if (one_divisor && divisor > 0) {
-    result[0].know_factor("the division by the count", 1 / divisor);
-    result[0].divisor = divisor;
-  }
-  return result;
 }
 
 expectations variance(const call& c) {
   const double correction = c.scalar("correction", 0);
-  expectations result = rows(c, [&](expectation& e, std::size_t r, const double* x, std::size_t n) {
-    const double count = static_cast<double>(n);
+  const auto row = [&](expectation& e, const reduction_axes&, std::size_t r, std::span<const double> x) {
+    const double count = static_cast<double>(x.size());
     require(count > correction, "a variance of too few elements");
     long double total = 0;
-    for (std::size_t i = 0; i < n; ++i) total += static_cast<long double>(x[i]);
-    const long double center = c.step(1, total / static_cast<long double>(n));
-    chain<long double> s(c.sum(), static_cast<std::int64_t>(n));
-    for (std::size_t i = 0; i < n; ++i) {
-      const long double d = static_cast<long double>(x[i]) - center;
+    for (const double v : x) total += static_cast<long double>(v);
+    const long double center = c.step(1, total / static_cast<long double>(x.size()));
+    chain<long double> s(c.sum(), static_cast<std::int64_t>(x.size()));
+    for (const double v : x) {
+      const long double d = static_cast<long double>(v) - center;
       s.add(c.step(2, d * d));
     }
     s.finish();
@@ -226,52 +223,54 @@ expectations variance(const call& c) {
               4 * static_cast<double>(v) * squared(shift) / count);
     e.allow(r, squared(shift) + s.bound() / divisor);
     if (s.overflowed()) e.mark(r, defect::inner_overflow);
+  };
+  return rows(c, row, [&](expectation& e, const reduction_axes& axes) {
+    if (!hides(c.op().reads[0])) {
+      e.divisor = static_cast<double>(axes.reduced.size()) - correction;
+      e.know_factor("the division by the count", 1 / e.divisor);
+    }
+    e.review = [&c, axes](const expectation&, judgement& j) { review_variance(c, axes, j); };
   });
-  if (!hides(c.op().reads[0])) {
-    result[0].divisor = static_cast<double>(rows_of(c).whole()) - correction;
-    result[0].know_factor("the division by the count", 1 / result[0].divisor);
-  }
-  result[0].review = [&c](const expectation&, judgement& j) { review_variance(c, j); };
-  return result;
 }
 
 expectations maximum(const call& c) {
-  return rows(c, [&](expectation& e, std::size_t r, const double* x, std::size_t n) {
+  const auto row = [&](expectation& e, const reduction_axes&, std::size_t r, std::span<const double> x) {
     double top = -HUGE_VAL;
-    for (std::size_t i = 0; i < n; ++i)
-      top = std::isnan(x[i]) || std::isnan(top) ? std::numeric_limits<double>::quiet_NaN()
-                                                : std::max(top, x[i]);
+    for (const double v : x)
+      top = std::isnan(v) || std::isnan(top) ? std::numeric_limits<double>::quiet_NaN() : std::max(top, v);
     e.set(r, top, 0);
-  });
+  };
+  return rows(c, row, [](expectation&, const reduction_axes&) {});
 }
 
 // How many elements equal the row's maximum: at least one.
 expectations maximum_count(const call& c) {
   const tensor& top = c.read(1);
   require(top.values.size() == c.write(0).values.size(), "one maximum for each row");
-  expectations result = rows(c, [&](expectation& e, std::size_t r, const double* row, std::size_t n) {
-    e.set(r, static_cast<double>(std::count(row, row + n, top.values[r])), 0);
-  });
-  result[0].copies = true;
-  result[0].review = [&c](const expectation&, judgement& j) {
-    const rows_of x(c);
-    const tensor& tops = c.read(1);
-    std::int64_t none = 0, rounded = 0;
-    for (std::size_t r = 0; r < tops.values.size(); ++r) {
-      if (c.write(0).values[r] != 0 || std::isnan(tops.values[r])) continue;
-      ++none;
-      const double own = x[r].empty() ? tops.values[r] : *std::ranges::max_element(x[r]);
-      rounded += own != tops.values[r] && grid_of(tops.type).round(own) == tops.values[r];
-    }
-    if (none == 0) return;
-    j.v = verdict::beyond;
-    j.evidence.emplace_back("impossible", static_cast<double>(none));
-    j.reason = "no element equals the maximum";
-    if (rounded != none) return;
-    j.cause_hint = "rounding-order";
-    j.reason = "the elements and their maximum were rounded differently";
+  const auto row = [&](expectation& e, const reduction_axes&, std::size_t r, std::span<const double> x) {
+    e.set(r, static_cast<double>(std::ranges::count(x, top.values[r])), 0);
   };
-  return result;
+  return rows(c, row, [&](expectation& e, const reduction_axes& axes) {
+    e.copies = true;
+    e.review = [&c, axes](const expectation&, judgement& j) {
+      const rows_of x(c, axes);
+      const tensor& tops = c.read(1);
+      std::int64_t none = 0, rounded = 0;
+      for (std::size_t r = 0; r < tops.values.size(); ++r) {
+        if (c.write(0).values[r] != 0 || std::isnan(tops.values[r])) continue;
+        ++none;
+        const double own = x[r].empty() ? tops.values[r] : *std::ranges::max_element(x[r]);
+        rounded += own != tops.values[r] && grid_of(tops.type).round(own) == tops.values[r];
+      }
+      if (none == 0) return;
+      j.v = verdict::beyond;
+      j.evidence.emplace_back("impossible", static_cast<double>(none));
+      j.reason = "no element equals the maximum";
+      if (rounded != none) return;
+      j.cause_hint = "rounding-order";
+      j.reason = "the elements and their maximum were rounded differently";
+    };
+  });
 }
 
 }  // namespace numdiff::analysis::expect

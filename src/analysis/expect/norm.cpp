@@ -1,9 +1,9 @@
 // rms_norm, layer_norm and their gradients, over rows of the last dimension.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "analysis/expect/kinds.hpp"
+#include "analysis/expect/row_moments.hpp"
 
 namespace numdiff::analysis::expect {
 namespace {
@@ -55,32 +55,6 @@ struct rows {
     count = length > 0 ? x.values.size() / length : 0;
   }
 };
-
-// Mean and variance of a row as a faulty op forms them.
-struct moments {
-  double mean, variance;
-};
-using moments_of = std::function<moments(const double* row, std::size_t n)>;
-
-// E[x^2] - E[x]^2 in the given arithmetic, added up in order.
-moments by_difference(const double* x, std::size_t n, const grid& g) {
-  double sum = 0, squares = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    sum = g.round(sum + x[i]);
-    squares = g.round(squares + x[i] * x[i]);
-  }
-  const double mean = g.round(sum / static_cast<double>(n));
-  return {mean, std::max(0.0, g.round(g.round(squares / static_cast<double>(n)) - g.round(mean * mean)))};
-}
-
-// Two passes in the given arithmetic; the mean of squares alone when not centred.
-moments by_passes(const double* x, std::size_t n, const grid& g, bool centred) {
-  double sum = 0, squares = 0;
-  for (std::size_t i = 0; i < n && centred; ++i) sum = g.round(sum + x[i]);
-  const double mean = g.round(sum / static_cast<double>(n));
-  for (std::size_t i = 0; i < n; ++i) squares = g.round(squares + (x[i] - mean) * (x[i] - mean));
-  return {mean, g.round(squares / static_cast<double>(n))};
-}
 
 template <class R>
 expectation normalised(const call& c, bool centred, const double* beta, const moments_of& replaced) {
@@ -198,6 +172,30 @@ expectations norm_gradient(const call& c, bool centred) {
 
 namespace {
 
+// Rows whose sum of squares leaves the range become zero, or the bias: nothing that they write is infinite.
+// The other rows are summed in `adds`.
+void offer_overflow(const call& c, bool centred, const grid& g, const grid& adds, const std::string& name,
+                    expectation& e) {
+  e.hypotheses.push_back({"op-overflow", "the sum of squares left the range of " + name,
+                          [&c, centred, g, adds](const expectation&) {
+                            std::int64_t left = 0;
+                            const auto overflowing = [&](const double* x, std::size_t n) {
+                              moments m = by_passes(x, n, adds, centred);
+                              const double mean_square =
+                                  by_passes(x, n, grid_of(dtype::f64), centred).variance;
+                              const double sum = mean_square * static_cast<double>(n);
+                              if (!(sum > g.maximum)) return m;
+                              ++left;
+                              m.variance = HUGE_VAL;
+                              return m;
+                            };
+                            const double* beta = centred ? c.read(2).values.data() : nullptr;
+                            std::vector<double> values =
+                                normalised<double>(c, centred, beta, overflowing).exact;
+                            return left > 0 ? values : std::vector<double>();
+                          }});
+}
+
 void offer_statistics(const call& c, bool centred, expectation& e) {
   const auto offer = [&](const char* cause, std::string form, moments_of m) {
     e.hypotheses.push_back(
@@ -213,7 +211,9 @@ void offer_statistics(const call& c, bool centred, expectation& e) {
       offer("cancellation", "the variance was formed as E[x^2] - E[x]^2 in " + name,
             [g](const double* x, std::size_t n) { return by_difference(x, n, g); });
     }
+    offer_overflow(c, centred, g, grid_of(dtype::f64), name, e);
     if (g.precision == c.sum().numbers.precision) continue;
+    offer_overflow(c, centred, g, g, name, e);
     offer("low-precision-accumulate", "the row's statistics were summed in " + name,
           [g, centred](const double* x, std::size_t n) { return by_passes(x, n, g, centred); });
   }

@@ -79,6 +79,19 @@ std::vector<hypothesis> product_hypotheses(const call& c, const product& p) {
   }
   for (const bool left : {true, false}) {
     const operand& x = c.op().reads[left ? 0 : 1];
+    // Both operands rounded are emulated with the accumulators.
+    for (const dtype t : {dtype::tf32, dtype::bf16, dtype::f16, dtype::f8e4m3fn}) {
+      const grid g = grid_of(t);
+      if (grid_of(x.value.type).precision <= g.precision || is_integer(x.value.type)) continue;
+      all.push_back({"reduced-input-precision", std::string(x.name) + " was rounded to " + name_of(t),
+                     [p, &x, g, left](const expectation& honest) {
+                       tensor rounded = x.value;
+                       for (double& v : rounded.values) v = g.round(v);
+                       product q = p;
+                       (left ? q.a : q.b) = &rounded;
+                       return on_some(q, honest.judged, plain);
+                     }});
+    }
     for (const scale_misuse& how : scale_misuses(x)) {
       all.push_back({how.cause, how.form + " (" + std::string(x.name) + ")",
                      [p, &x, how, left](const expectation& honest) {

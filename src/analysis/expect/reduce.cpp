@@ -1,11 +1,13 @@
-// Sums over rows and over everything: sum, embedding_gradient, sum_of_squares, clip_by_norm.
+// Sums over some dimensions and over everything: sum, embedding_gradient, sum_of_squares, clip_by_norm.
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "analysis/expect/axes.hpp"
 #include "analysis/expect/hidden.hpp"
 #include "analysis/expect/kinds.hpp"
+#include "analysis/expect/stagnation.hpp"
 
 namespace numdiff::analysis::expect {
 namespace {
@@ -24,60 +26,46 @@ void finish_into(expectation& e, std::vector<chain<R>>& sums) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // A running sum that rounds after every addition.
-std::vector<double> running(const tensor& x, std::size_t n, const grid& g) {
-  std::vector<double> sums(n, 0);
-  for (std::size_t i = 0; i < x.values.size(); ++i) sums[i % n] = g.round(sums[i % n] + x.values[i]);
+std::vector<double> running(const tensor& x, const reduction_axes& axes, const grid& g) {
+  std::vector<double> sums(axes.kept.size(), 0);
+  for (const std::size_t k : axes.reduced)
+    for (std::size_t r = 0; r < sums.size(); ++r) sums[r] = g.round(sums[r] + x.values[axes.kept[r] + k]);
   return sums;
-}
-
-// What an accumulator may lose and still be called rounding, of the sum of magnitudes.
-constexpr double most_lost = 0.05;
-
-// The declared accumulator explains the result, and yet most of the addends did not arrive.
-void review_stagnation(const call& c, const expectation& honest, judgement& j) {
-  if (!c.sum().narrow() || !j.cause_hint.empty()) return;
-  const tensor &x = c.read(0), &y = c.write(0);
-  std::vector<double> magnitude(y.values.size(), 0);
-  for (std::size_t i = 0; i < x.values.size(); ++i) magnitude[i % magnitude.size()] += std::fabs(x.values[i]);
-  double lost = 0, all = 0;
-  for (std::size_t i = 0; i < magnitude.size(); ++i) {
-    if (!std::isfinite(y.values[i]) || !std::isfinite(honest.exact[i])) continue;
-    lost += square(y.values[i] - honest.exact[i]);
-    all += square(magnitude[i]);
-  }
-  if (lost <= square(most_lost) * all) return;
-  j.v = verdict::beyond;
-  j.cause_hint = "low-precision-accumulate";
-  j.reason = "the running sum is too coarse for its addends";
-  j.evidence.emplace_back("lost_share", std::sqrt(lost / all));
 }
 
 }  // namespace
 
 expectations sum(const call& c) {
   const tensor &x = c.read(0), &y = c.write(0);
-  const std::size_t n = y.values.size();
-  require(n > 0 && x.values.size() % n == 0, "the output is not a part of the input's shape");
-  require(std::equal(y.shape.rbegin(), y.shape.rend(), x.shape.rbegin()) || n == 1,
-          "sums over other than leading dimensions");
   return in_precision_of(c, [&]<class R>() {
-    expectations e(1);
-    e[0].resize(n, c.wide());
-    std::vector<chain<R>> sums(n, chain<R>(c.sum(), static_cast<std::int64_t>(x.values.size() / n)));
-    for (std::size_t i = 0; i < x.values.size(); ++i) sums[i % n].add(static_cast<R>(x.values[i]));
-    finish_into(e[0], sums);
-    for (const dtype t : {dtype::bf16, dtype::f16}) {
-      if (grid_of(t).precision >= c.sum().numbers.precision) continue;
-      e[0].hypotheses.push_back({"low-precision-accumulate",
-                                 std::string("the running sum holds ") + name_of(t),
-                                 [&x, n, t](const expectation&) { return running(x, n, grid_of(t)); }});
-    }
-    e[0].review = [&c](const expectation& honest, judgement& j) { review_stagnation(c, honest, j); };
+    expectations e;
+    e.push_back(
+        nearest_of(reductions(x.shape, y.shape, usual_axes::leading), y, [&](const reduction_axes& axes) {
+          expectation one;
+          const std::size_t n = axes.kept.size(), length = axes.reduced.size();
+          one.resize(n, c.wide());
+          std::vector<chain<R>> sums(n, chain<R>(c.sum(), static_cast<std::int64_t>(length)));
+          if (axes.contiguous()) {
+            for (std::size_t r = 0; r < n; ++r)
+              for (const std::size_t k : axes.reduced)
+                sums[r].add(static_cast<R>(x.values[axes.kept[r] + k]));
+          } else {
+            for (const std::size_t k : axes.reduced)
+              for (std::size_t r = 0; r < n; ++r) sums[r].add(static_cast<R>(x.values[axes.kept[r] + k]));
+          }
+          finish_into(one, sums);
+          for (const dtype t : {dtype::bf16, dtype::f16}) {
+            if (grid_of(t).precision >= c.sum().numbers.precision) continue;
+            one.hypotheses.push_back(
+                {"low-precision-accumulate", std::string("the running sum holds ") + name_of(t),
+                 [&x, axes, t](const expectation&) { return running(x, axes, grid_of(t)); }});
+          }
+          one.review = [&c, axes](const expectation& honest, judgement& j) {
+            review_stagnation(c, axes, 1, honest, j);
+          };
+          return one;
+        }));
     return e;
   });
 }

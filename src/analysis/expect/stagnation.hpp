@@ -1,0 +1,12 @@
+#pragma once
+// A declared accumulator that explains its result, and yet lost most of what it was given.
+#include "analysis/expect/axes.hpp"
+#include "analysis/expect/kinds.hpp"
+
+namespace numdiff::analysis::expect {
+
+// Of sums over these axes of the first read, divided by `divisor`.
+void review_stagnation(const call& c, const reduction_axes& axes, double divisor, const expectation& honest,
+                       judgement& j);
+
+}  // namespace numdiff::analysis::expect
