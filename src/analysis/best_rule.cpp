@@ -65,6 +65,9 @@ const rule* best_rule::offer(const logical_capture& c, const evidence& e, const 
   found_.symptom = fired->symptom;
   if (found_.symptom == "nan" && c.written && e.own->nan == 0 && e.own->nonfinite() > 0)
     found_.symptom = "inf";
+  const judgement* own = e.local;
+  if (found_.symptom == "saturation" && own != nullptr && own->saturated == 0 && own->flushed > 0)
+    found_.symptom = "underflow";
   found_.cause = fired->cause;
   found_.control = fired->control;
   found_.evidence = numbers_of(e);

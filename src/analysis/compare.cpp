@@ -49,6 +49,7 @@ comparison comparer::run() {
       result_.findings.push_back(std::move(f));
     }
   }
+  note_lone_factors(pairs);
   std::ranges::move(slow_products(reference_, test_, pairs), std::back_inserter(result_.findings));
   compare_manifests();
   summarise();

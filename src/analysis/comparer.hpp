@@ -28,7 +28,8 @@ struct item {
   std::string reason;
   distances apart;
   double limit = 0;
-  bool test_lost = false, reference_lost = false;  // most of what it should hold (lost.cpp)
+  bool test_lost = false, reference_lost = false;        // most of what it should hold (lost.cpp)
+  bool test_unmoved = false, reference_unmoved = false;  // by a step of the other run (lost_steps.cpp)
   // Where good runs told their distance (judge_noise.cpp).
   bool settled = false;         // within it: no rule is asked
   bool repeats_differ = false;  // two executions of one program do as well
@@ -91,6 +92,15 @@ class comparer {
                   const local_result& test, std::uint64_t order);  // (flips.cpp)
   void judge_lost(std::vector<item>& items, const local_result& reference,
                   const local_result& test);  // (lost.cpp)
+  void judge_steps(std::vector<item>& items, const local_result& reference,
+                   const local_result& test);  // (lost_steps.cpp)
+
+  // scales that one run has alone (lone_factors.cpp)
+  void note_lone_factors(const std::vector<op_pair>& pairs);
+  [[nodiscard]] double lone_factor(side where, const logical_op& op) const;
+  [[nodiscard]] std::vector<std::int32_t> readers_of(side where, const logical_op& op) const;
+  distances apart(std::int32_t reference, std::int32_t test);
+  bool does_harm(std::int32_t test_read);
 
   std::optional<noise> noise_of(const item& x);  // (judge_noise.cpp)
   void judge_noise(std::vector<item>& items, const op_pair& pair, const local_result& test);

@@ -128,6 +128,7 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
     if (source != sources_.end()) e.source = source->second;
   }
   if (x.counted) e.lost = is_test ? x.test_lost : x.reference_lost;
+  if (x.counted) e.unmoved = is_test ? x.test_unmoved : x.reference_unmoved;
   if (e.unequal_replica >= 0 && e.partner != nullptr) {
     const judged_run& other = is_test ? reference_ : test_;
     value_reader whole(other.index, *e.partner, other.placements);

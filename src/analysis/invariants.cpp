@@ -104,8 +104,8 @@ std::optional<invariant> broken_invariant(const judged_run& run, const seen_capt
     if (least < 1 && numbers) return invariant{"a maximum that no element equals", least, 1};
   }
   if (kind == "amax") {
-    const auto source =
-        std::ranges::find_if(all, [](const seen_capture& in) { return !in.capture->written; });
+    const auto source = std::ranges::find_if(
+        all, [](const seen_capture& in) { return !in.capture->written && in.capture->role != role::scalar; });
     const bool comparable = source != all.end() && c.members.size() == source->capture->members.size() &&
                             x.merged->count == 1 && x.merged->nonfinite() == 0 &&
                             source->merged->nonfinite() + source->merged->hidden == 0;

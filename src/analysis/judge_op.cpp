@@ -70,6 +70,7 @@ void comparer::judge(const op_pair& pair, std::uint64_t order) {
   }
   judge_factors(items);
   judge_lost(items, reference, test);
+  if (matched) judge_steps(items, reference, test);
   judge_noise(items, pair, test);
   if (pair.fate == fate::bridged) judge_shared_reads(pair, order);
   find(items, pair, reference, test, order);

@@ -115,8 +115,9 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
     else
       agrees = masks && x.apart.worst_ulp <= 0.501 + 0.5 * finest / unit;
     x.limit = integers || r->type == t.type ? 0 : unit;
-    // Positions and counters: exact in the reference, neighbours collide here.
-    if (r->type != t.type && x.apart.different > 0 && masks && values->integral &&
+    // Positions and counters: exact in the reference, neighbours collide here. Large floats are whole, too.
+    const bool counts = values->integral && (is_integer(r->type) || values->steady);
+    if (r->type != t.type && x.apart.different > 0 && masks && counts &&
         values->largest > std::ldexp(1.0, std::max(1, format_of(coarser).precision())) &&
         x.apart.worst_ulp <= 1.001) {
       x.verdict = verdict::beyond;

@@ -24,6 +24,7 @@ struct judged_run {
         forward(find_forward()) {}
 
   [[nodiscard]] std::vector<bool> find_softmax_inputs() const;
+  void mark_sources(const logical_op& op, int hops, std::vector<bool>& feeds) const;
 
   run_index index;
   chain flow;
@@ -31,7 +32,8 @@ struct judged_run {
   // (factors.cpp)
   [[nodiscard]] bool applied_before(const logical_op& op, double factor, int hops = 4) const;
   [[nodiscard]] rescaling rescaled(std::int32_t capture) const;
-  std::vector<bool> softmax_inputs;  // by capture: what a softmax reads, directly or through a mask
+  std::vector<bool>
+      softmax_inputs;  // by capture: what a softmax reads, directly or through masks, scales, sums and casts
   // (recompute.cpp) step, scope, name
   using program_op = std::tuple<std::int64_t, std::uint32_t, std::uint32_t>;
   [[nodiscard]] std::map<program_op, std::vector<std::int32_t>> find_forward() const;

@@ -34,7 +34,7 @@ std::vector<finding> losses_of(const evidence& e, const reads_health& reads) {
                            : 0;
   const bool saturates =
       e.cast_count > 0 ? e.cast_overflowing > 0 : e.local != nullptr && e.local->saturated > 0;
-  const bool unchanged = e.local != nullptr && e.local->cause_hint == "lost-update";
+  const bool unchanged = e.unmoved || (e.local != nullptr && e.local->cause_hint == "lost-update");
   if (share > 0.1 || saturates || unchanged) {
     const char* id = unchanged          ? "ND189"
                      : saturates        ? (e.cast_headroom > 1 ? "ND188" : "ND199")

@@ -33,6 +33,8 @@ struct tally {
   measured result;
   long double rr = 0, tt = 0, rt = 0, dd = 0, sum = 0;  // squares of f64 leave the range of double
   double worst = 0, worst_relative = 0, worst_ulp = 0;
+  double before = 0, distance = 0;  // of the reference's last two values
+  std::int64_t seen = 0, steady = 0;
 
   // `scales` are those of the coarser side, empty: 1. The coarser format of a value depends on its size:
   // formats with few exponent bits have coarse subnormals.
@@ -54,6 +56,10 @@ struct tally {
       const long double wide_r = r, wide_t = t, e = wide_t - wide_r;
       result.integral = result.integral && x == std::floor(x);
       result.largest = std::max(result.largest, std::abs(x));
+      steady += seen > 1 && x - before == distance;
+      distance = x - before;
+      before = x;
+      ++seen;
       rr += wide_r * wide_r;
       tt += wide_t * wide_t;
       rt += wide_r * wide_t;
@@ -79,6 +85,7 @@ struct tally {
     distances& d = result.apart;
     d.from_values = true;
     const double count = static_cast<double>(std::max<std::int64_t>(d.compared, 1));
+    result.steady = 2 * steady >= seen - 2;
     const auto root = [](long double a, long double b) {
       return static_cast<double>(std::sqrt(a == 0 ? 0 : a / b));
     };

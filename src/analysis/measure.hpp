@@ -12,6 +12,7 @@ namespace numdiff::analysis {
 struct measured {
   distances apart;
   bool integral = false;  // every reference value is a whole number
+  bool steady = false;    // most neighbours in it are one distance apart, as positions and counters are
   double largest = 0;     // of the finite magnitudes of the reference
 };
 

@@ -128,7 +128,8 @@ bool sum_overflowed(const evidence& e, const rule& r) {
 bool op_overflowed(const evidence& e, const rule& r) {
   constexpr std::string_view adding[] = {"sum",      "mean",       "variance",  "sum_of_squares", "matmul",
                                          "rms_norm", "layer_norm", "attention", "convolution"};
-  return hinted_beyond(e, r) || (made_infinity(e) && std::ranges::find(adding, e.kind) == std::end(adding));
+  return hinted_beyond(e, r) ||
+         (made_infinity(e) && !e.collective && std::ranges::find(adding, e.kind) == std::end(adding));
 }
 bool made_nan(const evidence& e, const rule&) {
   return e.nonfinite_created;
@@ -167,6 +168,9 @@ bool recomputes_otherwise(const evidence& e, const rule&) {
 bool changed_between(const evidence& e, const rule&) {
   return e.gap == gap::no_writer;
 }
+bool lost_step(const evidence& e, const rule& r) {
+  return hinted(e, r) || e.unmoved;
+}
 bool rounded_integers(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) || e.source == source_state::rounded_integers;
 }
@@ -203,7 +207,10 @@ bool impossible(const evidence& e, const rule& r) {
 bool in_range(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) && e.local->nonfinite_created + e.local->nonfinite_replayed == 0;
 }
+// Of a collective: no value arrives infinite, or at the maximum of a wire that saturates, that was brought
+// so.
 bool out_of_range(const evidence& e, const rule& r) {
+  if (e.collective && (made_infinity(e) || cut_down(e, r))) return true;
   return hinted_beyond(e, r) && e.local->nonfinite_created + e.local->nonfinite_replayed > 0;
 }
 bool lost_all(const evidence& e, const rule& r) {

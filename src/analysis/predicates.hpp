@@ -38,6 +38,7 @@ bool swapped(const evidence& e, const rule& r);
 bool wrong_shard(const evidence& e, const rule& r);
 bool recomputes_otherwise(const evidence& e, const rule& r);
 bool changed_between(const evidence& e, const rule& r);
+bool lost_step(const evidence& e, const rule& r);
 bool rounded_integers(const evidence& e, const rule& r);
 bool other_convention(const evidence& e, const rule& r);
 bool other_input(const evidence& e, const rule& r);

@@ -106,7 +106,7 @@ constexpr rule table[] = {
 
     // rounding
     {"ND401", "bias", "truncating-cast", hinted_beyond, "round to nearest even", "cuts instead of rounding"},
-    {"ND402", "lost-update", "lost-update", hinted, "keep a master copy in fp32",
+    {"ND402", "lost-update", "lost-update", lost_step, "keep a master copy in fp32",
      "makes steps below half an ulp of the state"},
     {"ND413", "invariant", "cancellation", impossible, "compute the difference before squaring (two passes)",
      "makes a value that cannot be"},

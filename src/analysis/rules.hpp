@@ -67,6 +67,7 @@ struct evidence {
   bool scaled_reads = false;   // the op reads codes with scales
   bool hides_inputs = false;   // a view of an input hides elements
   bool beside_result = false;  // the op writes a larger tensor too, and that one is finite
+  bool unmoved = false;        // a step that moved this state in the other run left it as it was
   bool lost = false;           // most of it became zero or the maximum in this run only, from the same inputs
   std::int32_t unequal_replica = -1;
   std::int32_t partner_unequal_replica = -1;

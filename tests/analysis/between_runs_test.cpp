@@ -1,6 +1,7 @@
 // Findings that need both runs, or the ops before: conventions, constants, factors, and what is passed on.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -91,6 +92,106 @@ TEST_CASE("one overflow rule and another") {
   // An infinity that was read is kept or hidden, not made.
   run_builder passed = stored_as(dtype::f16, inf, inf), hidden = stored_as(dtype::f16, 65504, inf);
   CHECK(first(compare(passed.run(), hidden.run())) != "store ND412");
+}
+
+TEST_CASE("positions that a format cannot tell apart, and large numbers that only happen to be whole") {
+  const auto reads = [](dtype type, const std::vector<double>& x) {
+    run_builder built;
+    built->op(0, "", "half", "scale").input_dtype = static_cast<std::uint16_t>(type);
+    built->input("x", whole(x, type));
+    built->scalar("factor", 0.5);
+    built->output("y", whole(times(rounded(x, type), 0.5)));
+    return built;
+  };
+  std::vector<double> positions(300), large = rounded(times(numbers(300, 9), 3e4), dtype::f16);
+  for (std::size_t i = 0; i < 300; ++i) positions[i] = static_cast<double>(2000 + 3 * i);
+  run_builder exact = reads(dtype::f32, positions), collided = reads(dtype::bf16, positions);
+  CHECK(first(compare(exact.run(), collided.run())) == "half ND404");
+  for (double& x : large) x = std::abs(x) < 2048 ? x + std::copysign(2048, x) : x;
+  for (double& x : large) x = std::trunc(x);
+  run_builder wide = reads(dtype::f32, large), narrow = reads(dtype::bf16, large);
+  CHECK(compare(wide.run(), narrow.run()).verdict == outcome::agree);
+}
+
+TEST_CASE("a maximum is that of the tensor, whatever scalars the op tells before") {
+  const auto largest = [](double told) {
+    run_builder built;
+    built->op(0, "", "amax", "amax");
+    built->scalar("seconds", 5e-6);
+    built->input("x", whole({1, -3.5, 2}));
+    built->output("amax", whole({told}));
+    return built;
+  };
+  run_builder right = largest(3.5), wrong = largest(2);
+  CHECK(compare(right.run(), right.run()).verdict == outcome::agree);
+  CHECK(first(compare(right.run(), wrong.run())) != "none");
+}
+
+TEST_CASE("scores that leave their range before they are divided, biased and masked") {
+  const auto attends = [](dtype type) {
+    run_builder built;
+    constexpr std::size_t n = 6;
+    const auto settled = [&](const char* name, const char* kind) {
+      model::op_row& row = built->op(0, "attn", name, kind);
+      row.input_dtype = row.output_dtype = static_cast<std::uint16_t>(type);
+    };
+    std::vector<double> q(n, 30), s(n * n);
+    q[2] = 300;
+    for (std::size_t i = 0; i < n * n; ++i) s[i] = q[i / n] * q[i % n];
+    settled("bmm", "matmul");
+    built->input("q", whole(q, type, {n, 1}));
+    built->input("k", whole(q, type, {1, n}));
+    built->output("s", whole(s, type, {n, n}));
+    s = rounded(s, type);
+    settled("temperature", "divide");
+    built->input("s", whole(s, type, {n, n}));
+    built->input("root", whole({8}, type));
+    std::vector<double> z = rounded(times(s, 0.125), type);
+    built->output("z", whole(z, type, {n, n}));
+    settled("bias", "add");
+    built->input("bias", whole(std::vector<double>(n * n, 1), type, {n, n}));
+    built->input("z", whole(z, type, {n, n}));
+    for (double& x : z) x += 1;
+    z = rounded(z, type);
+    built->output("y", whole(z, type, {n, n}));
+    std::vector<double> p(n * n);
+    for (std::size_t r = 0; r < n; ++r) {
+      const double top = *std::max_element(z.begin() + static_cast<std::ptrdiff_t>(r * n),
+                                           z.begin() + static_cast<std::ptrdiff_t>(r * n + n));
+      double sum = 0;
+      for (std::size_t i = 0; i < n; ++i) sum += std::exp(z[r * n + i] - top);
+      for (std::size_t i = 0; i < n; ++i) p[r * n + i] = std::exp(z[r * n + i] - top) / sum;
+    }
+    settled("p", "softmax");
+    built->input("y", whole(z, type, {n, n}));
+    built->output("p", whole(p, type, {n, n}));
+    return built;
+  };
+  run_builder wide = attends(dtype::f32), half = attends(dtype::f16);
+  CHECK(first(compare(wide.run(), half.run())) == "bmm ND101");
+}
+
+TEST_CASE("a state that no step of an op without replay moves in a coarser format") {
+  for (const level l : {level::tensors, level::sketch}) {
+    const auto averages = [l](dtype type, double rate, const char* after) {
+      run_builder built(1, l);
+      const std::vector<double> target = times(numbers(900, 21), 2);
+      std::vector<double> state = numbers(900, 22);
+      for (double& x : state) x += std::copysign(0.5, x);
+      state = rounded(state, dtype::bf16);
+      std::vector<double> next = state;
+      for (std::size_t i = 0; i < state.size(); ++i) next[i] += rate * (target[i] - state[i]);
+      built->op(0, "", "shadow", "moving_average", phase::optimizer);
+      built->capture(role::state, "w", whole(state, type));
+      built->input("target", whole(target));
+      built->capture(role::state, after, whole(next, type));
+      return built;
+    };
+    run_builder a = averages(dtype::f32, 1e-4, "w.new"), b = averages(dtype::bf16, 1e-4, "w.new");
+    CHECK(first(compare(a.run(), b.run())) == "shadow ND402");
+    run_builder c = averages(dtype::f32, 0.5, "w.new"), d = averages(dtype::bf16, 0.5, "w.new");
+    CHECK(first(compare(c.run(), d.run())) == "none");
+  }
 }
 
 TEST_CASE("one set of codes under two names") {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 
@@ -191,6 +192,29 @@ TEST_CASE("parts that are scattered or gathered wrongly are found from sketches"
     run_builder b = run_of(*one), a = without();
     const auto found = compare(a.run(), b.run());
     CHECK(first(found).symptom == "invariant");
+  }
+}
+
+TEST_CASE(
+    "a sum beyond the wire is the wire's fault, infinite or at its maximum, with values and from sketches") {
+  for (const char* kind : {"all_reduce", "reduce_scatter"}) {
+    for (const level l : {level::sketch, level::tensors}) {
+      call c;
+      c.kind = kind;
+      c.spoil = [](int, values& y) {
+        for (double& x : y) x = std::copysign(3e4, x);
+      };
+      run_builder wide = run_of(c, l);
+      c.type = c.wire = dtype::f16;
+      c.spoil = [](int, values& y) {
+        for (double& x : y) x = std::copysign(HUGE_VAL, x);
+      };
+      run_builder narrow = run_of(c, l);
+      const auto found = compare(wide.run(), narrow.run());
+      INFO(kind);
+      CHECK(first(found).symptom == "overflow");
+      CHECK(first(found).cause == "low-precision-communication");
+    }
   }
 }
 
