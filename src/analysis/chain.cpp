@@ -93,6 +93,16 @@ class general_scopes {
   std::unordered_map<std::string, std::uint32_t> by_name_;
 };
 
+// What an op that passes numbers on has read; -1 none.
+std::int32_t operand_of(const run_index& run, const logical_op& op) {
+  for (std::uint32_t i = 0; i < op.captures; ++i) {
+    const logical_capture& c = run.captures()[op.first_capture + i];
+    if (!c.written && c.role != role::scalar && c.role != role::scale)
+      return static_cast<std::int32_t>(op.first_capture + i);
+  }
+  return -1;
+}
+
 // How often captures of one place had a writer. The first step of a place does not count against it:
 // weights have no writer before the first update.
 struct habit {
@@ -112,6 +122,10 @@ struct habit {
 };
 
 }  // namespace
+
+bool tells_origin(const model::capture_row& row) noexcept {
+  return row.count <= 1 || row.smallest < row.amax;
+}
 
 std::string general_name(std::string_view scope) {
   std::string text;
@@ -148,16 +162,28 @@ bool chain::computed(std::int32_t capture) const {
     }
     const logical_op& writer = run_.ops()[run_.captures()[static_cast<std::size_t>(from.from)].op];
     if (!is_auxiliary(run_.kind_of(writer), writer.phase)) return true;
-    std::int32_t behind = -1;
-    for (std::uint32_t i = 0; i < writer.captures && behind < 0; ++i) {
-      const auto at = static_cast<std::int32_t>(writer.first_capture + i);
-      const logical_capture& c = run_.captures()[static_cast<std::size_t>(at)];
-      if (!c.written && c.role != role::scalar && c.role != role::scale) behind = at;
-    }
+    const std::int32_t behind = operand_of(run_, writer);
     if (behind < 0) return true;
     capture = behind;
   }
   return true;
+}
+
+std::int32_t chain::behind_casts(std::int32_t capture) const {
+  for (int hops = 0; hops < 16; ++hops) {
+    const link& from = of(capture).from;
+    if (from.origin == origin::none || from.from < 0) break;
+    if (from.origin == origin::read) {
+      capture = from.from;
+      continue;
+    }
+    const logical_op& writer = run_.ops()[run_.captures()[static_cast<std::size_t>(from.from)].op];
+    const std::string_view kind = run_.kind_of(writer);
+    const std::int32_t behind = kind == "cast" || kind == "copy" ? operand_of(run_, writer) : -1;
+    if (behind < 0) break;
+    capture = behind;
+  }
+  return capture;
 }
 
 void chain::link_rank(std::uint32_t rank, std::vector<rank_capture> order) {
@@ -232,8 +258,9 @@ void chain::find_gaps() {
     habit& like = general[general_place(c)];
     const bool linked = flows_[i].from.origin >= origin::moved;
     if (!linked && step == here.first_step) continue;
-    // Equal numbers, or none that is finite, are in place in any order.
     const model::capture_row& row = run_.capture_row_of(c.members.front());
+    if (linked && !tells_origin(row)) continue;
+    // Equal numbers, or none that is finite, are in place in any order.
     const bool moved = flows_[i].from.origin == origin::moved || !(row.minimum < row.maximum);
     for (habit* h : {&here, &like}) {
       ++h->seen;

@@ -52,6 +52,8 @@ class chain {
   // Whether an op that computes stands behind these numbers: casts, copies and collectives only pass
   // on what they read.
   [[nodiscard]] bool computed(std::int32_t capture) const;
+  // The capture that casts and copies of this run made these numbers from; itself where there are none.
+  [[nodiscard]] std::int32_t behind_casts(std::int32_t capture) const;
 
  private:
   // A capture of one rank: its row there, and its index into run_index::captures().
@@ -65,6 +67,9 @@ class chain {
   const run_index& run_;
   std::vector<read_flow> flows_;
 };
+
+// False for tensors of one magnitude (zeros, ones, signs, masks), which hold the same numbers by chance.
+bool tells_origin(const model::capture_row& row) noexcept;
 
 // "decoder.layer.#.attn": numbers replaced, so that layers share a name.
 std::string general_name(std::string_view scope);

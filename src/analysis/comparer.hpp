@@ -115,6 +115,8 @@ class comparer {
   // reads (judge_read.cpp)
   void judge_read(item& x, const op_pair& pair);
   source_state state_of_source(item& x, const op_pair& pair, bool must_agree);
+  bool agrees_behind_casts(const op_pair& pair, std::int32_t test_at, std::int32_t reference_at,
+                           bool must_agree);
   const merged_capture* partner_by_update(item& x, const op_pair& pair);
 
   // on the way from writer to reader (passage.cpp)
@@ -124,6 +126,7 @@ class comparer {
   };
   [[nodiscard]] bool reads_other_tensor(std::int32_t capture, std::int32_t partner) const;
   passage passage_of(std::int32_t capture, std::int32_t partner, side where);
+  bool keeps_numbers(side where, std::int32_t before, std::int32_t after);
   std::int32_t expected_writer(std::int32_t partner, side where) const;
 
   // the answer (compare.cpp)

@@ -1,10 +1,13 @@
 // What an op read: decided by who wrote it, or, for a source, by the reference.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <string_view>
 
 #include "analysis/bag.hpp"
 #include "analysis/comparer.hpp"
 #include "analysis/expect/grid.hpp"
+#include "analysis/expect/replay.hpp"
 #include "numdiff/format.hpp"
 
 namespace numdiff::analysis {
@@ -21,6 +24,17 @@ double steps_of_subnormals(dtype type, const merged_capture& of) {
 bool scaled(const run_index& run, const logical_capture& c) {
   return run.capture_row_of(c.members.front()).scaling != 0;
 }
+
+// Whether whole numbers that an op reads stand for places and not for amounts: those of a format of integers,
+// those of kinds that look something up by them, and evenly spaced ones that an unknown kind reads.
+bool are_places(std::string_view kind, bool integers, const measured& values) {
+  constexpr std::string_view by_place[] = {"cross_entropy", "cross_entropy_gradient", "embedding",
+                                           "embedding_gradient", "rope"};
+  return values.integral && (integers || std::ranges::find(by_place, kind) != std::end(by_place) ||
+                             (!replays(kind) && values.steady));
+}
+
+constexpr double near_by = 1e-6;  // sums that agree to 1e-12 do not tell such distances from none
 
 // Addends are rounded one by one: what their sum may be off by, over the size of the sum.
 double rounded_addends(const merged_capture& a, const merged_capture& b, const distances& apart,
@@ -115,9 +129,9 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
     else
       agrees = masks && x.apart.worst_ulp <= 0.501 + 0.5 * finest / unit;
     x.limit = integers || r->type == t.type ? 0 : unit;
-    // Positions and counters: exact in the reference, neighbours collide here. Large floats are whole, too.
-    const bool counts = values->integral && (is_integer(r->type) || values->steady);
-    if (r->type != t.type && x.apart.different > 0 && masks && counts &&
+    // Positions and counters: exact in the reference, neighbours collide here.
+    if (r->type != t.type && x.apart.different > 0 && masks &&
+        are_places(test_.index.kind_of(op), integers, *values) &&
         values->largest > std::ldexp(1.0, std::max(1, format_of(coarser).precision())) &&
         x.apart.worst_ulp <= 1.001) {
       x.verdict = verdict::beyond;
@@ -159,14 +173,17 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
     x.verdict = verdict::beyond;
     return source_state::reinterpreted;
   }
-  if (same_bag(*r, t)) {
+  // Numbers at other places are far from those of the reference; near ones have nearly equal sums as well.
+  const bool measured_apart = x.apart.from_values || x.apart.from_sketch;
+  const auto far = [&](double distance) { return !measured_apart || x.apart.relative_l2 > distance; };
+  if (far(near_by) && same_bag(*r, t)) {
     x.verdict = verdict::beyond;
     return source_state::permuted;
   }
   if (!strict) return undecided("no captured op wrote it");
   x.verdict = verdict::beyond;
   if (!values) x.apart = measure_sketches(reference_.index, *r, test_.index, t);
-  if (r->type != t.type && same_bag_rounded(reference_.index, *r, test_.index, t))
+  if (r->type != t.type && far(8 * unit) && same_bag_rounded(reference_.index, *r, test_.index, t))
     return source_state::permuted;
   if (t.repeats_part && !r->repeats_part && r->parts.size() <= t.parts.size()) return source_state::permuted;
   return source_state::differs;
@@ -207,7 +224,29 @@ void comparer::judge_read(item& x, const op_pair& pair) {
     return;
   }
   // Where the reference has a writer that this run did not capture, nothing promises that they agree.
-  sources_[test_at] = state_of_source(x, pair, !reference_.flow.computed(reference_at));
+  const bool must_agree = !reference_.flow.computed(reference_at);
+  source_state state = state_of_source(x, pair, must_agree);
+  if (state != source_state::agrees && agrees_behind_casts(pair, test_at, reference_at, must_agree)) {
+    x.verdict = verdict::within;
+    state = source_state::agrees;
+  }
+  sources_[test_at] = state;
+}
+
+// A source that a run rounds to a narrow format and widens again is the other run's source, rounded to the
+// narrow one.
+bool comparer::agrees_behind_casts(const op_pair& pair, std::int32_t test_at, std::int32_t reference_at,
+                                   bool must_agree) {
+  const std::int32_t t = test_.flow.behind_casts(test_at), r = reference_.flow.behind_casts(reference_at);
+  if (t == test_at && r == reference_at) return false;
+  if (!keeps_numbers(side::test, t, test_at) || !keeps_numbers(side::reference, r, reference_at))
+    return false;
+  item source;
+  source.test = &test_.index.captures()[static_cast<std::size_t>(t)];
+  source.reference = &reference_.index.captures()[static_cast<std::size_t>(r)];
+  source.test_merged = merge(test_.index, *source.test, test_.placements);
+  source.reference_merged = merge(reference_.index, *source.reference, reference_.placements);
+  return state_of_source(source, pair, must_agree) == source_state::agrees;
 }
 
 }  // namespace numdiff::analysis

@@ -56,7 +56,7 @@ struct tally {
       const long double wide_r = r, wide_t = t, e = wide_t - wide_r;
       result.integral = result.integral && x == std::floor(x);
       result.largest = std::max(result.largest, std::abs(x));
-      steady += seen > 1 && x - before == distance;
+      steady += seen > 1 && distance != 0 && x - before == distance;
       distance = x - before;
       before = x;
       ++seen;

@@ -12,16 +12,7 @@ namespace {
 
 enum class kept { same, changed, unknown };
 
-// Whether the numbers that one capture of a run wrote are those that another one read: as they are, or once
-// rounded or summed on the way by a step that nobody captured.
-kept same_numbers(judged_run& run, std::int32_t written, std::int32_t read) {
-  const merged_capture a =
-      merge(run.index, run.index.captures()[static_cast<std::size_t>(written)], run.placements);
-  const merged_capture b =
-      merge(run.index, run.index.captures()[static_cast<std::size_t>(read)], run.placements);
-  if (a.local || b.local || a.count != b.count || a.hidden != b.hidden) return kept::unknown;
-  if (equal(a, b)) return kept::same;
-  if (same_bag(a, b) || same_bag_rounded(run.index, a, run.index, b)) return kept::unknown;
+kept near_numbers(judged_run& run, const merged_capture& a, const merged_capture& b) {
   const auto scaled = [&](const merged_capture& m) {
     return run.index.capture_row_of(m.parts.front()).scaling != 0;
   };
@@ -39,6 +30,25 @@ kept same_numbers(judged_run& run, std::int32_t written, std::int32_t read) {
   const distances d = measure_sketches(run.index, a, run.index, b);
   if (d.contaminated) return kept::unknown;
   return d.relative_l2 <= steps * unit ? kept::same : kept::changed;
+}
+
+// Whether the numbers that one capture of a run wrote are those that another one read: as they are, or once
+// rounded or summed on the way by a step that nobody captured.
+kept same_numbers(judged_run& run, std::int32_t written, std::int32_t read) {
+  const merged_capture a =
+      merge(run.index, run.index.captures()[static_cast<std::size_t>(written)], run.placements);
+  const merged_capture b =
+      merge(run.index, run.index.captures()[static_cast<std::size_t>(read)], run.placements);
+  if (a.local || b.local || a.count != b.count || a.hidden != b.hidden) return kept::unknown;
+  if (equal(a, b)) return kept::same;
+  const kept found = near_numbers(run, a, b);
+  const bool moved =
+      found == kept::changed && (same_bag(a, b) || same_bag_rounded(run.index, a, run.index, b));
+  return moved ? kept::unknown : found;
+}
+
+bool has_origin(const run_index& run, std::int32_t capture) {
+  return tells_origin(run.capture_row_of(run.captures()[static_cast<std::size_t>(capture)].members.front()));
 }
 
 }  // namespace
@@ -73,6 +83,7 @@ std::int32_t comparer::expected_writer(std::int32_t partner, side where) const {
 bool comparer::reads_other_tensor(std::int32_t capture, std::int32_t partner) const {
   const run_index& run = test_.index;
   if (run.captures()[static_cast<std::size_t>(capture)].role != role::weight) return false;
+  if (!has_origin(run, capture) || !has_origin(reference_.index, partner)) return false;
   const link &own = test_.flow.of(capture).from, &other = reference_.flow.of(partner).from;
   if (own.origin != origin::written || other.origin != origin::written || !own.only || !other.only)
     return false;
@@ -82,6 +93,11 @@ bool comparer::reads_other_tensor(std::int32_t capture, std::int32_t partner) co
     return run.ops()[run.captures()[static_cast<std::size_t>(c)].op].step;
   };
   return step_of(right) == step_of(own.from);
+}
+
+// Whether casts and copies on the way from one capture of a run to another only rounded.
+bool comparer::keeps_numbers(side where, std::int32_t before, std::int32_t after) {
+  return same_numbers(where == side::test ? test_ : reference_, before, after) == kept::same;
 }
 
 // What is missing between a read and its writer: by the run's own habits, or because the other run's
@@ -94,6 +110,7 @@ comparer::passage comparer::passage_of(std::int32_t capture, std::int32_t partne
   if (flow.gap != gap::none) return {flow.gap, -1};
   if (where == side::test && reads_other_tensor(capture, partner)) return {gap::other_tensor, -1};
   if (flow.from.origin != origin::none || !other.flow.computed(partner)) return {};
+  if (!has_origin(other.index, partner)) return {};
   if (flow.first && run.index.first_step() > other.index.first_step()) return {};
   if (flow.foreign) return {gap::foreign_rank, -1};
   const std::int32_t writer = expected_writer(partner, where);
