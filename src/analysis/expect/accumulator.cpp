@@ -72,8 +72,10 @@ void chain<R>::follow(double addend) noexcept {
 }
 
 template <class R>
-double chain<R>::followed() const noexcept {
+double chain<R>::followed() noexcept {
   const grid& g = how_->fault->numbers;
+  for (auto addend = held_.rbegin(); addend != held_.rend(); ++addend) follow(*addend);
+  held_.clear();
   if (how_->fault->parts > 0) return part_ + g.round(faulty_[0]);
   double sum = 0;
   for (std::size_t l = 0; l < faulty_.size(); ++l) {
@@ -87,7 +89,10 @@ template <class R>
 void chain<R>::add(R addend, double seen) noexcept {
   const double p = static_cast<double>(addend);
   if (how_->fault != nullptr) {
-    follow(p);
+    if (how_->fault->reversed)
+      held_.push_back(p);
+    else
+      follow(p);
     return;
   }
   const double size = std::fabs(p);

@@ -17,6 +17,7 @@ struct faulty_sum {
   bool addends = false;    // and every addend before it is added
   std::size_t lanes = 1;   // interleaved running sums, added at the end
   bool pairs = false;      // instead: neighbours are added, then neighbouring sums of two, of four, ...
+  bool reversed = false;   // the last addend first
   std::int64_t parts = 0;  // instead, when above 0: contiguous parts, exact inside, rounded, then added
 };
 
@@ -66,7 +67,7 @@ class chain {
  private:
   void close_part() noexcept;
   void follow(double addend) noexcept;
-  [[nodiscard]] double followed() const noexcept;
+  [[nodiscard]] double followed() noexcept;
 
   const accumulator* how_;
   std::int64_t part_length_ = 0, in_part_ = 0, in_promotion_ = 0, n_ = 0;
@@ -77,6 +78,7 @@ class chain {
   double variance_ = 0, bound_ = 0;
   double unit_ = 0, floor_ = 0;
   std::vector<double> faulty_;  // the running sums of a faulty sum
+  std::vector<double> held_;    // its addends, where the last comes first
 };
 
 extern template class chain<double>;

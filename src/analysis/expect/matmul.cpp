@@ -17,6 +17,7 @@ using matrix_map = Eigen::Map<const matrix>;
 constexpr double full_by_matrices = 0x1p28;
 constexpr double full_by_long_sums = 0x1p25;
 constexpr double full_by_chains = 0x1p23;
+constexpr double full_by_other_sums = 0x1p21;  // of which there are several
 
 double square(double x) {
   return x * x;
@@ -298,8 +299,12 @@ expectations matmul(const call& c) {
   const product p(c);
   expectations e(1);
   e[0].resize(p.c->values.size(), c.wide());
-  const bool chains = c.sum().narrow() || c.sum().promotion > 0 || c.sum().split > 1;
-  const double most = chains ? full_by_chains : c.wide() ? full_by_long_sums : full_by_matrices;
+  const bool follows = c.sum().fault != nullptr;
+  const bool chains = follows || c.sum().narrow() || c.sum().promotion > 0 || c.sum().split > 1;
+  const double most = follows    ? full_by_other_sums
+                      : chains   ? full_by_chains
+                      : c.wide() ? full_by_long_sums
+                                 : full_by_matrices;
   const std::vector<std::size_t> rows = sampled_rows(p, most);
   if (chains && c.wide())
     by_chains<long double>(c, p, rows, e[0]);
@@ -309,6 +314,7 @@ expectations matmul(const call& c) {
     by_long_sums(c, p, rows, e[0]);
   else
     by_matrices(c, p, rows, e[0]);
+  if (follows) return e;
   if (!rows.empty()) {
     const probe_result probed = probe(c, p);
     e[0].probe_ratio = probed.ratio;

@@ -200,14 +200,30 @@ expectations mean(const call& c) {
   });
 }
 
+namespace {
+
+// Exact, unless another way to add up is followed.
+long double mean_of(const call& c, std::span<const double> x) {
+  long double total = 0;
+  if (c.sum().fault == nullptr) {
+    for (const double v : x) total += static_cast<long double>(v);
+  } else {
+    chain<long double> s(c.sum(), static_cast<std::int64_t>(x.size()));
+    for (const double v : x) s.add(static_cast<long double>(v));
+    s.finish();
+    total = s.value();
+  }
+  return total / static_cast<long double>(x.size());
+}
+
+}  // namespace
+
 expectations variance(const call& c) {
   const double correction = c.scalar("correction", 0);
   const auto row = [&](expectation& e, const reduction_axes&, std::size_t r, std::span<const double> x) {
     const double count = static_cast<double>(x.size());
     require(count > correction, "a variance of too few elements");
-    long double total = 0;
-    for (const double v : x) total += static_cast<long double>(v);
-    const long double center = c.step(1, total / static_cast<long double>(x.size()));
+    const long double center = c.step(1, mean_of(c, x));
     chain<long double> s(c.sum(), static_cast<std::int64_t>(x.size()));
     for (const double v : x) {
       const long double d = static_cast<long double>(v) - center;
