@@ -7,7 +7,6 @@
 #include "analysis/bag.hpp"
 #include "analysis/comparer.hpp"
 #include "analysis/expect/grid.hpp"
-#include "analysis/expect/replay.hpp"
 #include "numdiff/format.hpp"
 
 namespace numdiff::analysis {
@@ -26,12 +25,12 @@ bool scaled(const run_index& run, const logical_capture& c) {
 }
 
 // Whether whole numbers that an op reads stand for places and not for amounts: those of a format of integers,
-// those of kinds that look something up by them, and evenly spaced ones that an unknown kind reads.
+// those of kinds that look something up by them, and evenly spaced ones. Large floats are whole, too.
 bool are_places(std::string_view kind, bool integers, const measured& values) {
   constexpr std::string_view by_place[] = {"cross_entropy", "cross_entropy_gradient", "embedding",
                                            "embedding_gradient", "rope"};
-  return values.integral && (integers || std::ranges::find(by_place, kind) != std::end(by_place) ||
-                             (!replays(kind) && values.steady));
+  return values.integral &&
+         (integers || values.steady || std::ranges::find(by_place, kind) != std::end(by_place));
 }
 
 constexpr double near_by = 1e-6;  // sums that agree to 1e-12 do not tell such distances from none
