@@ -77,17 +77,23 @@ class source_of {
 };
 
 template <class Source>
-double distance(std::span<const double> values, std::span<const double> like, const Source& source) {
+arrangement compared(std::span<const double> values, std::span<const double> like, const Source& source) {
   const std::size_t step = std::max<std::size_t>(1, like.size() / sampled) | 1;
-  double apart = 0, size = 0;
+  double apart = 0, size = 0, own = 0, both = 0;
   for (std::size_t q = 0; q < like.size(); q += step) {
     const double x = values[source(q)], y = like[q];
-    if (std::isfinite(x) != std::isfinite(y)) return HUGE_VAL;
+    if (std::isfinite(x) != std::isfinite(y)) return {{}, HUGE_VAL, HUGE_VAL};
     if (!std::isfinite(x)) continue;
     apart += (x - y) * (x - y);
     size += y * y;
+    own += x * x;
+    both += x * y;
   }
-  return size > 0 ? std::sqrt(apart / size) : apart > 0 ? HUGE_VAL : 0;
+  arrangement a;
+  a.distance = size > 0 ? std::sqrt(apart / size) : apart > 0 ? HUGE_VAL : 0;
+  // Where one of the two is zero there is no angle.
+  a.angle = size > 0 && own > 0 ? std::sqrt(std::max(0.0, 1 - both / size * (both / own))) : a.distance;
+  return a;
 }
 
 }  // namespace
@@ -105,8 +111,8 @@ std::optional<arrangement> arrange(std::span<const double> values, const extents
   const extents source = without_ones(from), target = without_ones(to);
   std::optional<arrangement> best;
   std::optional<source_of> how;
-  if (joins_to(source, target) || joins_to(target, source))
-    best = arrangement{{}, distance(values, like, std::identity())};
+  if (joins_to(source, target) || joins_to(target, source)) best = compared(values, like, std::identity());
+  const std::optional<arrangement> as_it_stands = best;
   for (const extents& fine : refinements(source, target)) {
     if (fine.size() > most_dimensions) continue;
     std::vector<std::size_t> order(fine.size());
@@ -116,12 +122,13 @@ std::optional<arrangement> arrange(std::span<const double> values, const extents
       for (const std::size_t axis : order) permuted.push_back(fine[axis]);
       if (!joins_to(permuted, target)) continue;
       const source_of candidate(fine, order);
-      const double d = distance(values, like, candidate);
-      if (best && !(d < best->distance)) continue;
-      best = arrangement{{}, d};
+      arrangement one = compared(values, like, candidate);
+      if (best && (best->distance == 0 || !(one.angle < best->angle))) continue;
+      best = std::move(one);
       how = candidate;
     }
   }
+  if (best && as_it_stands && best->angle > same_tensor) return as_it_stands;
   if (best && how) {
     best->source.resize(values.size());
     for (std::size_t q = 0; q < values.size(); ++q) best->source[q] = (*how)(q);

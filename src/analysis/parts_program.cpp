@@ -29,15 +29,6 @@ double error_of(std::uint64_t seed, std::size_t i) {
   return (static_cast<double>(x >> 11) * 0x1p-53 - 0.5) * std::sqrt(12.0);
 }
 
-std::int32_t first_read(const half& h, const logical_op& op) {
-  for (std::uint32_t i = 0; i < op.captures; ++i) {
-    const auto at = static_cast<std::int32_t>(op.first_capture + i);
-    const logical_capture& c = h.capture(at);
-    if (!c.written && c.role != role::scalar && c.role != role::scale) return at;
-  }
-  return -1;
-}
-
 const member* member_of(const half& h, std::int32_t op, std::int32_t world_rank) {
   for (const member& m : h.op(op).members) {
     if (h.run.rank_of(m).rank == world_rank) return &m;
@@ -46,19 +37,6 @@ const member* member_of(const half& h, std::int32_t op, std::int32_t world_rank)
 }
 
 }  // namespace
-
-std::int32_t half::behind(std::int32_t c) const {
-  for (int hops = 0; hops < 16; ++hops) {
-    const std::int32_t w = writer(c);
-    if (w < 0) return w;
-    const logical_op& between = op(static_cast<std::int32_t>(capture(w).op));
-    const std::string_view kind = run.kind_of(between);
-    if (!is_auxiliary(kind, between.phase) || is_collective(kind)) return w;
-    c = first_read(*this, between);
-    if (c < 0) return w;
-  }
-  return -1;
-}
 
 parts_program::parts_program(const half& parts, const half& fused, std::int32_t world_rank)
     : parts_(parts), fused_(fused) {
@@ -76,7 +54,7 @@ bool parts_program::inside(std::int32_t capture, int hops) {
   const logical_op& between = parts_.op(op);
   const std::string_view kind = parts_.run.kind_of(between);
   if (!is_auxiliary(kind, between.phase) || is_collective(kind) || !replays(kind)) return false;
-  const std::int32_t read = first_read(parts_, between);
+  const std::int32_t read = parts_.first_read(between);
   if (read < 0 || !inside(read, hops - 1)) return false;
   ops_.insert(op);
   return true;
@@ -281,6 +259,25 @@ void parts_program::begin_at(std::int32_t capture, std::size_t fused, std::size_
   for (std::size_t i = 0; i < deviation.size(); ++i)
     deviation[i] = std::sqrt(stored.variance(written.value.values[i], i));
   at.deviation = how->apply(deviation);
+}
+
+std::map<double, std::string> parts_program::factors(std::int32_t capture) const {
+  std::map<double, std::string> all;
+  const auto note = [&](std::int32_t i, const part& p) {
+    const std::string& op = parts_.run.names().text(parts_.op(i).name);
+    for (const auto& [name, value] : p.stored.op.scalars) {
+      if (name == "alpha" || name == "scale" || name == "factor") all.emplace(value, name + " of " + op);
+      if (name == "count" && value != 0) all.emplace(1 / value, "the division by the count of " + op);
+    }
+  };
+  for (const bool writer : {true, false}) {
+    auto p = program_.begin();
+    for (const std::int32_t i : ops_) {
+      if (!writer || static_cast<std::uint32_t>(i) == parts_.capture(capture).op) note(i, *p);
+      ++p;
+    }
+  }
+  return all;
 }
 
 void parts_program::run() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,40 +11,11 @@
 #include "analysis/bridge.hpp"
 #include "analysis/expect/expectation.hpp"
 #include "analysis/expect/grid.hpp"
+#include "analysis/half.hpp"
 
 namespace numdiff::analysis {
 
-// Tensors nearer than this are one tensor in two roundings; unrelated ones are at 1 and more.
-inline constexpr double same_tensor = 0.5;
-
 inline constexpr int noisy_runs = 6;
-
-// One run's ops of a region.
-struct half {
-  const run_index& run;
-  const chain& flow;
-  const std::vector<std::int32_t>& ops;
-
-  [[nodiscard]] const logical_op& op(std::int32_t i) const { return run.ops()[static_cast<std::size_t>(i)]; }
-  [[nodiscard]] const logical_capture& capture(std::int32_t i) const {
-    return run.captures()[static_cast<std::size_t>(i)];
-  }
-  [[nodiscard]] bool replayable() const {
-    return std::ranges::all_of(ops, [&](std::int32_t i) { return replays(run.kind_of(op(i))); });
-  }
-  // The capture that wrote what `c` reads, -1 none.
-  [[nodiscard]] std::int32_t writer(std::int32_t c) const {
-    for (int hops = 0; hops < 16; ++hops) {
-      const link& from = flow.of(c).from;
-      if (from.from < 0 || from.origin == origin::none) return -1;
-      if (from.origin != origin::read) return from.from;
-      c = from.from;
-    }
-    return -1;
-  }
-  // The capture that casts and copies made what `c` reads from, -1 none.
-  [[nodiscard]] std::int32_t behind(std::int32_t c) const;
-};
 
 // What one capture of the parts holds when they run on the inputs of the fused ops.
 struct composed {
@@ -69,6 +41,8 @@ class parts_program {
   [[nodiscard]] std::vector<stored_op>& fused_ops() { return fused_ops_; }
   [[nodiscard]] const std::vector<bridge::shared_read>& shared() const { return shared_; }
   [[nodiscard]] expect::grid coarse() const { return coarse_; }
+  // What the parts multiply by, as they tell it, named by its op; by the writer of `capture` where it does.
+  [[nodiscard]] std::map<double, std::string> factors(std::int32_t capture) const;
 
  private:
   struct source {

@@ -31,7 +31,7 @@ class sets {
   std::vector<std::uint8_t> sides_;
 };
 
-// The op that wrote what a capture reads, directly or through ops that only pass it on; -1 none.
+// The capture that wrote what a capture reads, directly or through ops that only pass it on; -1 none.
 std::int32_t writer_of(const run_index& run, const chain& flow, const std::vector<bool>& passes,
                        std::int32_t capture) {
   for (int hops = 0; hops < 16; ++hops) {
@@ -42,7 +42,7 @@ std::int32_t writer_of(const run_index& run, const chain& flow, const std::vecto
       capture = from.from;
       continue;
     }
-    if (!passes[source.op]) return static_cast<std::int32_t>(source.op);
+    if (!passes[source.op]) return from.from;
     std::int32_t behind = -1;
     const logical_op& op = run.ops()[source.op];
     for (std::uint32_t i = 0; i < op.captures && behind < 0; ++i) {
@@ -50,7 +50,7 @@ std::int32_t writer_of(const run_index& run, const chain& flow, const std::vecto
       if (!c.written && c.role != role::scalar && c.role != role::scale)
         behind = static_cast<std::int32_t>(op.first_capture + i);
     }
-    if (behind < 0) return static_cast<std::int32_t>(source.op);
+    if (behind < 0) return from.from;
     capture = behind;
   }
   return -1;
@@ -63,8 +63,13 @@ struct side_of {
 
   side_of(const run_index& r, const chain& f)
       : run(r), flow(f), alone(r.ops().size()), passes(r.ops().size()) {}
-  [[nodiscard]] std::int32_t writer(std::int32_t capture) const {
-    return writer_of(run, flow, passes, capture);
+  // Written by an op without a partner; -1: not so.
+  [[nodiscard]] std::int32_t lone_writer(std::int32_t capture) const {
+    const std::int32_t w = writer_of(run, flow, passes, capture);
+    return w >= 0 && alone[op_of(w)] ? w : -1;
+  }
+  [[nodiscard]] std::size_t op_of(std::int32_t capture) const {
+    return run.captures()[static_cast<std::size_t>(capture)].op;
   }
 };
 
@@ -92,22 +97,22 @@ std::vector<region> find_regions(const run_index& reference, const chain& refere
     for (std::size_t c = 0; c < s->run.captures().size(); ++c) {
       const logical_capture& capture = s->run.captures()[c];
       if (capture.written || capture.role == role::scalar || !s->alone[capture.op]) continue;
-      const std::int32_t w = s->writer(static_cast<std::int32_t>(c));
-      if (w >= 0 && s->alone[static_cast<std::size_t>(w)])
-        all.join(base + capture.op, base + static_cast<std::size_t>(w));
+      const std::int32_t w = s->lone_writer(static_cast<std::int32_t>(c));
+      if (w >= 0) all.join(base + capture.op, base + s->op_of(w));
     }
   }
   // Partners read what a region wrote.
+  std::vector<capture_pair> results;
   for (const op_pair& p : pairs) {
     if (p.fate != fate::matched) continue;
     for (const capture_pair& c : align_captures(reference, test, p)) {
       if (c.reference < 0 || c.test < 0) continue;
       const logical_capture& read = test.captures()[static_cast<std::size_t>(c.test)];
       if (read.written || read.role == role::scalar) continue;
-      const std::int32_t r = left.writer(c.reference), t = right.writer(c.test);
-      if (r >= 0 && t >= 0 && left.alone[static_cast<std::size_t>(r)] &&
-          right.alone[static_cast<std::size_t>(t)])
-        all.join(static_cast<std::size_t>(r), split + static_cast<std::size_t>(t));
+      const std::int32_t r = left.lone_writer(c.reference), t = right.lone_writer(c.test);
+      if (r < 0 || t < 0) continue;
+      all.join(left.op_of(r), split + right.op_of(t));
+      results.push_back({r, t});
     }
   }
   // What nobody reads afterwards belongs to what stands beside it without a partner.
@@ -142,6 +147,7 @@ std::vector<region> find_regions(const run_index& reference, const chain& refere
       (i < split ? r.reference : r.test).push_back(static_cast<std::int32_t>(i < split ? i : i - split));
     }
   }
+  for (const capture_pair& c : results) by_set[all.find(left.op_of(c.reference))].results.push_back(c);
   std::vector<region> regions;
   for (auto& [set, r] : by_set) {
     if (!r.reference.empty() && !r.test.empty()) regions.push_back(std::move(r));

@@ -12,6 +12,7 @@ namespace numdiff::analysis {
 // other, and what they write is read by partners.
 struct region {
   std::vector<std::int32_t> reference, test;  // indices into run_index::ops()
+  std::vector<capture_pair> results;          // written by them, and read by partners in each other's place
 };
 
 std::vector<region> find_regions(const run_index& reference, const chain& reference_flow,

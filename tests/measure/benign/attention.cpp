@@ -71,6 +71,26 @@ tensor attention_weights(program& p, const tensor& masked) {
   return weights;
 }
 
+tensor attention_weights_gradient(program& p, const tensor& weights, const tensor& dp) {
+  const auto n = static_cast<std::size_t>(dp.last());
+  values ds(dp.size());
+  in_inner(p, [&]<class A>() {
+    for (std::size_t i = 0; i < ds.size(); i += n) {
+      const auto g = [&](std::size_t j) { return static_cast<A>(dp[i + j]); };
+      const auto w = [&](std::size_t j) { return static_cast<A>(weights[i + j]); };
+      const A dot = dot_of<A>(p.adds, n, g, w);
+      for (std::size_t j = 0; j < n; ++j) ds[i + j] = w(j) * (g(j) - dot);
+    }
+    return 0;
+  });
+  tensor dscores = p.result(dp.extents, ds);
+  recorded("softmax.gradient", "softmax_gradient", p.formats().reduction(dp.last()))
+      .in("dp", dp)
+      .in("p", weights)
+      .gradient("ds", dscores);
+  return dscores;
+}
+
 void attention(program& p) {
   const auto scope = numdiff::scoped::name("attention");
   const std::int64_t tokens = p.how.rows, heads = p.how.batch, width = 2 * p.between(2, 16);
@@ -94,22 +114,7 @@ void attention(program& p) {
   const tensor dy = p.source({heads, tokens, width}, 0.02);
   multiplied(p, "dv", turned(weights), as_is(dy), gradient);
   const tensor dp = multiplied(p, "dp", as_is(dy), turned(v), gradient);
-  const auto n = static_cast<std::size_t>(tokens);
-  values ds(dp.size());
-  in_inner(p, [&]<class A>() {
-    for (std::size_t i = 0; i < ds.size(); i += n) {
-      const auto g = [&](std::size_t j) { return static_cast<A>(dp[i + j]); };
-      const auto w = [&](std::size_t j) { return static_cast<A>(weights[i + j]); };
-      const A dot = dot_of<A>(p.adds, n, g, w);
-      for (std::size_t j = 0; j < n; ++j) ds[i + j] = w(j) * (g(j) - dot);
-    }
-    return 0;
-  });
-  const tensor dscores = p.result(dp.extents, ds);
-  recorded("softmax.gradient", "softmax_gradient", p.formats().reduction(tokens))
-      .in("dp", dp)
-      .in("p", weights)
-      .gradient("ds", dscores);
+  const tensor dscores = attention_weights_gradient(p, weights, dp);
   multiplied(p, "dq", as_is(dscores), as_is(k), scaled);
   multiplied(p, "dk", turned(dscores), as_is(q), scaled);
 }
