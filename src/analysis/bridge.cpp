@@ -16,8 +16,6 @@ namespace {
 
 using expect::require;
 
-constexpr std::size_t most_ops = 64;
-
 bool read_outside(const half& h) {
   const std::set<std::int32_t> inside(h.ops.begin(), h.ops.end());
   const auto last = static_cast<std::int32_t>(h.run.captures().size());
@@ -51,7 +49,7 @@ std::optional<target> target_of(const parts_program& parts, const half& h, const
     std::optional<arrangement> how = arrange(result.values, result.shape, out.value.shape, out.value.values);
     if (!how) continue;
     if (at == read_in_its_place) return target{at, std::move(*how)};
-    const bool same_name = read_later && h.capture(at).name == fused.capture(capture).name;
+    const bool same_name = read_later && at >= 0 && h.capture(at).name == fused.capture(capture).name;
     if (!parts.read_inside(at)) {
       ++alone;
       only = target{at, *how};

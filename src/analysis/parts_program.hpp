@@ -16,6 +16,7 @@
 namespace numdiff::analysis {
 
 inline constexpr int noisy_runs = 6;
+inline constexpr std::size_t most_ops = 64;  // of one run in a region
 
 // What one capture of the parts holds when they run on the inputs of the fused ops.
 struct composed {
@@ -36,6 +37,7 @@ class parts_program {
   // each is judged by its own reads.
   void begin_at(std::int32_t capture, std::size_t fused, std::size_t write);
   void run();
+  // By capture; below -1 what no part wrote, the logs of a softmax's sums.
   [[nodiscard]] const std::map<std::int32_t, composed>& results() const { return results_; }
   [[nodiscard]] bool read_inside(std::int32_t capture) const { return read_inside_.contains(capture); }
   [[nodiscard]] std::vector<stored_op>& fused_ops() { return fused_ops_; }
@@ -53,6 +55,7 @@ class parts_program {
     stored_op stored;
     detail::op_row row;
     std::vector<source> sources;  // by read
+    op_instance log_sums;         // of a softmax: what fused kernels keep of each row; no writes: none
   };
 
   // Values that the fused ops wrote; `deviation` of what an op that goes on with its own result has not
@@ -61,12 +64,16 @@ class parts_program {
     std::vector<double> values, deviation;
   };
 
-  void choose_ops(std::int32_t world_rank);
+  void choose_ops();
+  void load(std::int32_t world_rank);
   bool inside(std::int32_t capture, int hops = 8);
-  void connect();
-  void from_fused(part& p, std::size_t read);
+  // Returns the ops that wrote what the fused ops do not read.
+  std::set<std::int32_t> connect();
+  bool from_fused(part& p, std::size_t read);
   void note_formats();
   std::map<std::int32_t, std::vector<double>> once(std::uint64_t seed);
+  void note(std::int32_t capture, const expect::expectation& e, const std::vector<std::int64_t>& shape,
+            bool exact);
 
   const half& parts_;
   const half& fused_;
@@ -75,6 +82,7 @@ class parts_program {
   std::vector<stored_op> fused_ops_;
   std::vector<std::pair<std::size_t, std::size_t>> outer_;  // reads of fused ops from outside: op, read
   std::set<std::int32_t> read_inside_;
+  std::string missing_;  // what the parts read first and the fused ops do not
   std::vector<bridge::shared_read> shared_;
   std::map<std::int32_t, start> known_;
   std::map<std::int32_t, composed> results_;

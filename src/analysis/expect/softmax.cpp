@@ -108,6 +108,47 @@ expectations softmax(const call& c) {
   });
 }
 
+expectations log_sum_exp(const call& c) {
+  const tensor& x = c.read(0);
+  require(!hides(c.op().reads[0]), "which elements are hidden is not told");
+  const std::size_t n = last_of(x.shape), rows = n > 0 ? x.values.size() / n : 0;
+  require(c.write(0).values.size() == rows, "an output of another shape than its inputs imply");
+  return in_precision_of(c, [&]<class R>() {
+    const R scale = static_cast<R>(c.scalar("scale", 1));
+    expectations e(1);
+    e[0].resize(rows, c.wide());
+    for (std::size_t t = 0; t < rows; ++t) {
+      const double* row = x.values.data() + t * n;
+      const soft_row<R> s(c, row, n, scale);
+      if (s.poisoned) {
+        e[0].set(t, std::numeric_limits<R>::quiet_NaN(), 0);
+        e[0].mark(t, defect::inherited);
+        continue;
+      }
+      if (s.masked) {
+        e[0].set(t, s.top, 0);
+        e[0].mark(t, defect::masked_row);
+        continue;
+      }
+      // An error of an argument counts by its probability.
+      double arguments = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        const R z = scale * static_cast<R>(row[i]);
+        if (std::isinf(z)) continue;
+        const auto p = static_cast<double>(std::exp(z - s.top) / s.total);
+        arguments += square(p) * s.relative(c.rho(), static_cast<double>(z));
+      }
+      const R log = c.step(3, std::log(s.total)), v = s.top + log;
+      e[0].set(t, v,
+               arguments + square(s.sum_sigma) +
+                   square(c.rho()) * (square(static_cast<double>(log)) + square(static_cast<double>(v))));
+      e[0].allow(t, s.sum_bound + c.tiny());
+    }
+    e[0].know_factor("the scale", static_cast<double>(scale));
+    return e;
+  });
+}
+
 expectations softmax_gradient(const call& c) {
   const tensor &dp = c.read(0), &p = c.read(1);
   require(dp.values.size() == p.values.size(), "operands of different size");

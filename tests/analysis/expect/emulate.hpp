@@ -56,8 +56,9 @@ class execution {
   execution& operator=(execution&&) = default;
   detail::op_row& row() { return row_; }
   // `scaling`: the text of the row, where the tensor has scales.
-  execution& read(tensor x, role r = role::input, const char* scaling = "") {
+  execution& read(tensor x, role r = role::input, const char* scaling = "", const char* name = "") {
     reads_.push_back(make(std::move(x), r, scaling));
+    reads_.back().name = name;
     return *this;
   }
   execution& write(tensor x, role r = role::output, const char* scaling = "") {

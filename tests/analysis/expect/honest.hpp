@@ -22,6 +22,7 @@ inline constexpr const char* product_free_kinds[] = {"add",
                                                      "rms_norm_gradient",
                                                      "layer_norm_gradient",
                                                      "mask",
+                                                     "log_sum_exp",
                                                      "softmax",
                                                      "softmax_gradient",
                                                      "silu",
@@ -104,6 +105,16 @@ class honest_kernels {
     } else if (kind == "softmax") {
       const tensor x = in();
       e.read(x).scalar("scale", 0.25).write(out({T, D}, softmax_of<A>(x.values, d, A(0.25))));
+    } else if (kind == "log_sum_exp") {
+      const tensor x = in();
+      values y(t);
+      for (std::size_t r = 0; r < t; ++r) {
+        A top = at(x, r * d), sum = 0;
+        for (std::size_t i = 0; i < d; ++i) top = std::max(top, at(x, r * d + i));
+        for (std::size_t i = 0; i < d; ++i) sum += std::exp(A(0.25) * at(x, r * d + i) - A(0.25) * top);
+        y[r] = A(0.25) * top + std::log(sum);
+      }
+      e.read(x).scalar("scale", 0.25).write(out({T}, y));
     } else if (kind == "softmax_gradient") {
       const tensor dp = in();
       const tensor p = stored(f_.in, {T, D}, softmax_of<A>(in().values, d, A(1)));

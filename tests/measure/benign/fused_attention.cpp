@@ -96,18 +96,20 @@ gradients streamed_gradient(const program& p, const tensor& q, const tensor& k, 
   return g;
 }
 
-void in_one(program& p, const tensor& q, const tensor& k, const tensor& v, double scale) {
+void in_one(program& p, const tensor& q, const tensor& k, const tensor& v, double scale, bool tells_mask) {
   const shape s = q.extents;
   const numdiff::dtypes formats = p.formats().reduction(s[1]);
   const attended r = in_inner(p, [&]<class A>() { return streamed<A>(p, q, k, v, scale); });
   const tensor y = p.result(s, r.y), lse = stored(p.inner, {s[0], s[1]}, r.lse);
-  recorded("attention", "attention", formats)
-      .in("q", q)
-      .in("k", k)
-      .in("v", v)
-      .scalar("scale", scale)
-      .out("y", y)
-      .out("lse", lse);
+  const auto told = [&](recorded& op) {
+    op.scalar("scale", scale);
+    if (tells_mask) op.scalar("causal", 1);
+  };
+  {
+    recorded op("attention", "attention", formats);
+    told(op.in("q", q).in("k", k).in("v", v));
+    op.out("y", y).out("lse", lse);
+  }
   read_on(p, "residual", y);
 
   const auto backward = numdiff::scoped::phase(numdiff::phase::backward);
@@ -115,17 +117,11 @@ void in_one(program& p, const tensor& q, const tensor& k, const tensor& v, doubl
   const gradients g =
       in_inner(p, [&]<class A>() { return streamed_gradient<A>(p, q, k, v, y, lse, dy, scale); });
   const tensor dq = p.result(s, g.q), dk = p.result(s, g.k), dv = p.result(s, g.v);
-  recorded("attention.gradient", "attention_gradient", formats)
-      .in("dy", dy)
-      .in("q", q)
-      .in("k", k)
-      .in("v", v)
-      .in("y", y)
-      .in("lse", lse)
-      .scalar("scale", scale)
-      .gradient("dq", dq)
-      .gradient("dk", dk)
-      .gradient("dv", dv);
+  {
+    recorded op("attention.gradient", "attention_gradient", formats);
+    told(op.in("dy", dy).in("q", q).in("k", k).in("v", v).in("y", y).in("lse", lse));
+    op.gradient("dq", dq).gradient("dk", dk).gradient("dv", dv);
+  }
   read_on(p, "query", dq);
   read_on(p, "key", dk);
   read_on(p, "value", dv);
@@ -153,10 +149,19 @@ void in_parts(program& p, const tensor& q, const tensor& k, const tensor& v, dou
 }  // namespace
 
 void attention_kernels(program& p) {
-  const auto scope = numdiff::scoped::name("attention");
   const shape s = {p.how.batch, p.how.rows, 2 * p.between(2, 16)};
+  const double scale = 1 / std::sqrt(static_cast<double>(s[2]));
+  {
+    const auto scope = numdiff::scoped::name("attention");
+    const tensor q = p.source(s, 0.5), k = p.source(s, 0.5), v = p.source(s);
+    if (fuses(p))
+      in_one(p, q, k, v, scale, false);
+    else
+      in_parts(p, q, k, v, scale);
+  }
+  const auto scope = numdiff::scoped::name("attention_of_both");
   const tensor q = p.source(s, 0.5), k = p.source(s, 0.5), v = p.source(s);
-  (fuses(p) ? in_one : in_parts)(p, q, k, v, 1 / std::sqrt(static_cast<double>(s[2])));
+  in_one(p, q, k, v, scale, p.between(0, 1) == 1);
 }
 
 }  // namespace benign
