@@ -2,6 +2,8 @@
 //   NUMDIFF_TEST_SINK=slow:MS     every write sleeps
 //                     fail:N      the N-th write fails
 //                     refuse      does not open
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -62,8 +64,18 @@ const char* sink_last_error(void* handle) {
   return static_cast<sink*>(handle)->error.c_str();
 }
 
+// A child that exits would write what the file buffered once more.
+void sink_forked(void* handle) {
+  ::close(::fileno(static_cast<sink*>(handle)->file));
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const struct numdiff_sink_v1 numdiff_sink_v1;
-const struct numdiff_sink_v1 numdiff_sink_v1 = {
-    sizeof(struct numdiff_sink_v1), sink_open, sink_write, sink_commit, sink_close, sink_last_error, nullptr};
+const struct numdiff_sink_v1 numdiff_sink_v1 = {sizeof(struct numdiff_sink_v1),
+                                                sink_open,
+                                                sink_write,
+                                                sink_commit,
+                                                sink_close,
+                                                sink_last_error,
+                                                sink_forked};
