@@ -42,7 +42,7 @@ struct numdiff_scaling_v1 {
   uint16_t rounding; /* of the scale, enum rounding */
   uint16_t layout;   /* enum scale_layout */
   uint16_t memory;   /* enum memory_space of scales and zero points */
-  uint16_t reserved;
+  uint16_t turned;   /* 1: blocks lie as if the last two dimensions of the view were swapped */
 };
 
 struct numdiff_axis_v1 {

@@ -56,17 +56,27 @@ class view {
     for (std::uint32_t i = 0; i < raw_.rank && i < s.rank(); ++i) v.raw_.stride[i] = s[i];
     return v;
   }
-  // Swaps the last two dimensions.
+  // Swaps the last two dimensions, in what was said before of placement and scales, too: scales stay where
+  // they lie. Names of axes and masks are those of the view they are given to.
   [[nodiscard]] view transposed() const noexcept {
     view v = *this;
     if (raw_.rank < 2) return v.invalid();
-    const std::uint32_t a = raw_.rank - 1;
-    const std::uint32_t b = raw_.rank - 2;
-    v.raw_.extent[a] = raw_.extent[b];
-    v.raw_.extent[b] = raw_.extent[a];
-    v.raw_.stride[a] = raw_.stride[b];
-    v.raw_.stride[b] = raw_.stride[a];
-    return v;
+    const auto last = static_cast<std::int32_t>(raw_.rank) - 1;
+    const auto turned = [last](std::int32_t d) { return d == last ? last - 1 : d == last - 1 ? last : d; };
+    const auto swap = [last](std::int64_t* of) {
+      const std::int64_t columns = of[last];
+      of[last] = of[last - 1];
+      of[last - 1] = columns;
+    };
+    swap(v.raw_.extent);
+    swap(v.raw_.stride);
+    swap(v.raw_.box_begin);
+    if (raw_.flat_rank == 0) swap(v.raw_.global_extent);
+    for (std::uint32_t i = 0; i < raw_.axis_count; ++i)
+      v.raw_.mesh[i].dimension = turned(raw_.mesh[i].dimension);
+    if (raw_.ids != nullptr || (raw_.flags & numdiff_view_ranges) != 0)
+      v.raw_.ids_dimension = turned(raw_.ids_dimension);
+    return v.turn_scales() ? v : v.invalid();
   }
   // 4-bit codes, two to a byte, low nibble first; strides count elements.
   [[nodiscard]] view packed() const noexcept { return flag(numdiff_view_packed); }
@@ -215,6 +225,34 @@ class view {
     if (raw_.axis_count >= numdiff_max_axes || dimension >= static_cast<int>(raw_.rank)) return v.invalid();
     v.raw_.mesh[v.raw_.axis_count++] = {axis, dimension, static_cast<std::uint16_t>(s), 0};
     return v;
+  }
+  // Where the swap of the last two dimensions leaves the scales. False when no granularity says that.
+  bool turn_scales() noexcept {
+    numdiff_scaling_v1& s = raw_.scaling;
+    const auto last = static_cast<std::int32_t>(raw_.rank) - 1;
+    switch (static_cast<granularity>(s.granularity)) {
+      case granularity::row:
+        if (last == 1) s.granularity = static_cast<std::uint16_t>(granularity::column);
+        return true;
+      case granularity::column:
+        s.granularity = static_cast<std::uint16_t>(granularity::row);
+        return last == 1;
+      case granularity::block: {
+        const std::int32_t rows = s.block[0];
+        s.block[0] = s.block[1];
+        s.block[1] = rows;
+        s.turned ^= 1U;
+        return true;
+      }
+      case granularity::mx:
+      case granularity::nvfp4: {
+        const std::int32_t axis = s.axis < 0 ? last + 1 + s.axis : s.axis;
+        s.axis = axis == last ? last - 1 : axis == last - 1 ? last : axis;
+        s.turned ^= 1U;
+        return true;
+      }
+      default: return true;
+    }
   }
   view& globally(const extents& global) noexcept {
     raw_.flat_rank = global.rank();

@@ -19,11 +19,13 @@ bool same_bag(const merged_capture& a, const merged_capture& b) noexcept {
 
 namespace {
 
-// By sums and extremes: other numbers of the same distribution have none of them in common.
+// By sums and extremes: other numbers of the same distribution have none of them in common, unless few bits
+// are left to tell.
 bool like_bag(const merged_capture& a, const merged_capture& b, double unit) noexcept {
   const auto near = [unit](double x, double y, double scale) { return std::abs(x - y) <= unit * scale; };
-  return a.sum_sq > 0 && near(a.amax, b.amax, a.amax) && near(a.sum_sq, b.sum_sq, a.sum_sq) &&
-         near(a.sum_abs, b.sum_abs, a.sum_abs) && near(a.sum, b.sum, a.sum_abs);
+  return unit <= 0x1p-8 && a.sum_sq > 0 && near(a.amax, b.amax, a.amax) &&
+         near(a.sum_sq, b.sum_sq, a.sum_sq) && near(a.sum_abs, b.sum_abs, a.sum_abs) &&
+         near(a.sum, b.sum, a.sum_abs);
 }
 
 }  // namespace

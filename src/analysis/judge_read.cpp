@@ -33,6 +33,14 @@ bool are_places(std::string_view kind, bool integers, const measured& values) {
          (integers || values.steady || std::ranges::find(by_place, kind) != std::end(by_place));
 }
 
+// Unit roundoff of the coarser of two formats of codes; of integers that of the floats of their size.
+double code_unit(dtype a, dtype b) {
+  const auto unit = [](dtype t) {
+    return !is_integer(t) ? unit_roundoff(t) : format_of(t).bits > 4 ? 0x1p-4 : 0x1p-2;
+  };
+  return std::max(unit(a), unit(b));
+}
+
 constexpr double near_by = 1e-6;  // sums that agree to 1e-12 do not tell such distances from none
 
 // Addends are rounded one by one: what their sum may be off by, over the size of the sum.
@@ -75,7 +83,10 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
   }
   const logical_op& op = test_.index.ops()[static_cast<std::size_t>(pair.test)];
   const bool weight = x.test->role == role::weight || x.test->role == role::state;
-  const bool integers = is_integer(r->type) || is_integer(t.type);
+  // Codes of a scaling stand for numbers, of whatever format they are.
+  const bool coded[] = {scaled(reference_.index, *x.reference), scaled(test_.index, *x.test)};
+  const bool integers = (is_integer(r->type) && !coded[0]) || (is_integer(t.type) && !coded[1]);
+  const bool quantised = coded[0] || coded[1];
   // Weights agree until the first update; later, and for tensors that earlier differences may have
   // reached, only equal runs must. An update that is not told (-1) may have come after the first step.
   const bool early = op.update == 0 || (op.update < 0 && op.step == test_.index.first_step());
@@ -113,7 +124,6 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
   bool agrees = false, known = true;
   if (values) {
     x.apart = values->apart;
-    const bool quantised = scaled(reference_.index, *x.reference) || scaled(test_.index, *x.test);
     const bool masks = x.apart.nan_mismatch + x.apart.inf_mismatch == 0;
     if (integers)
       agrees = masks && x.apart.different == 0;
@@ -122,7 +132,7 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
                                                       (r->amax * static_cast<double>(r->parts.size()) +
                                                        t.amax * static_cast<double>(t.parts.size()));
     else if (quantised)
-      agrees = masks && x.apart.relative_l2 <= 4 * unit;
+      agrees = masks && x.apart.relative_l2 <= 4 * code_unit(r->type, t.type);
     else if (r->type == t.type)
       agrees = masks && x.apart.different == 0;
     else
@@ -136,7 +146,7 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
       x.verdict = verdict::beyond;
       return source_state::rounded_integers;
     }
-  } else if (same_form && !scaled(test_.index, *x.test)) {
+  } else if (same_form && !quantised) {
     agrees = false;
   } else if (r->has_sketch && t.has_sketch) {
     x.apart = measure_sketches(reference_.index, *r, test_.index, t);
@@ -145,6 +155,7 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
     const double allowed = integers ? 0
                            : addends
                                ? std::max(16 * unit, sketch_error * rounded_addends(*r, t, x.apart, unit))
+                           : quantised         ? 4 * code_unit(r->type, t.type)
                            : r->type == t.type ? 0
                                                : one_rounding;
     agrees = x.apart.relative_l2 <= allowed;

@@ -33,8 +33,16 @@ model::capture_row& rank_builder::capture(role r, const std::string& name, const
   std::vector<std::byte> codes(what.values.size() * bytes_of(what.type));
   cast_rule rule;
   rule.round = what.mode;
-  encode(what.type, what.values.data(), codes.data(), what.values.size(), rule);
+  std::vector<double> over = what.values;
+  if (what.scale != 0) {
+    for (double& v : over) v /= static_cast<double>(what.scale);
+  }
+  encode(what.type, over.data(), codes.data(), over.size(), rule);
   detail::observe_input in;
+  if (what.scale != 0) {
+    in.scaling.granularity = granularity::tensor;
+    in.scaling.scales = &what.scale;
+  }
   in.tensor.data = codes.data();
   in.tensor.type = what.type;
   in.tensor.rank = static_cast<std::uint32_t>(shape.size());
@@ -72,6 +80,11 @@ model::capture_row& rank_builder::capture(role r, const std::string& name, const
     data_.sketches.add(sketch);
   }
   if (seen.has_values) row.payload = payload_->add(what.type, seen.values);
+  if (what.scale != 0) {
+    row.scaling = text(R"({"granularity":"tensor","direction":"decode","layout":"linear"})");
+    row.scale_dtype = static_cast<std::uint16_t>(dtype::f32);
+    if (seen.has_values) row.scale_payload = payload_->add(dtype::f32, seen.scale_values);
+  }
   model::shape_row extents{};
   extents.rank = in.tensor.rank;
   for (std::size_t d = 0; d < shape.size(); ++d) {

@@ -47,10 +47,18 @@ struct held {
   std::string mesh;                         // JSON list of axes
   double pending_factor = 1;
   rounding mode = rounding::nearest_even;
+  float scale = 0;  // codes are values over this; 0: not scaled
 };
 
 inline held whole(std::vector<double> values, dtype type = dtype::f32, std::vector<std::int64_t> shape = {}) {
-  return {std::move(values), type, std::move(shape), {}, {}, "", 1, rounding::nearest_even};
+  return {std::move(values), type, std::move(shape), {}, {}, "", 1, rounding::nearest_even, 0};
+}
+
+// Codes of a scale for the whole tensor.
+inline held coded(std::vector<double> values, dtype type, float scale, std::vector<std::int64_t> shape = {}) {
+  held h = whole(std::move(values), type, std::move(shape));
+  h.scale = scale;
+  return h;
 }
 
 class rank_builder {

@@ -168,3 +168,31 @@ TEST_CASE("numbers near the reference's are not its numbers at other places") {
   CHECK(first(compare(a.run(), near.run())) == "h input-differs");
   CHECK(first(compare(a.run(), moved.run())) == "h shard-mismatch");
 }
+
+TEST_CASE("weights that were quantised before anybody looked are the weights, off by their codes' steps") {
+  const std::vector<double> w = numbers(320, 11);
+  const auto reads = [](const held& weight, level keep) {
+    run_builder b(1, keep);
+    const double scale = weight.scale == 0 ? 1 : static_cast<double>(weight.scale);
+    std::vector<double> y = weight.values;
+    for (double& v : y) v = scale * decode(weight.type, encode(weight.type, v / scale));
+    b->op(0, "s", "load", "copy");
+    b->weight("w", weight);
+    b->output("y", whole(y));
+    return b;
+  };
+  for (const level keep : {level::tensors, level::sketch}) {
+    run_builder a = reads(whole(w), keep);
+    run_builder by_e4m3 = reads(coded(w, dtype::f8e4m3fn, 1.0F / 448), keep);
+    std::vector<double> other = w;
+    for (double& v : other) v = -v;
+    for (const dtype t : {dtype::i8, dtype::i4, dtype::f8e4m3fn, dtype::f8e5m2}) {
+      const float scale = t == dtype::i8 ? 1.0F / 127 : t == dtype::i4 ? 1.0F / 7 : 1.0F / 256;
+      run_builder b = reads(coded(w, t, scale), keep), wrong = reads(coded(other, t, scale), keep);
+      CAPTURE(name_of(t));
+      CHECK(first(compare(a.run(), b.run())) == "none");
+      CHECK(first(compare(by_e4m3.run(), b.run())) == "none");
+      CHECK(first(compare(a.run(), wrong.run())) == "w input-differs");
+    }
+  }
+}

@@ -25,7 +25,7 @@ struct capture_workspace {
   std::vector<unsigned char> pieces;  // bytes of their extra, empty when there are none
   std::string placement, scaling;
   std::vector<std::int64_t> indices;  // of a placement by ranges
-  std::vector<unsigned char> linear_scales;
+  linear_copies scales;
   host_copies copies;
 };
 
@@ -88,11 +88,7 @@ inline bool describe_scaling(const numdiff_view_v1& v, capture_workspace& work, 
     return false;
   if (s.zero_points != nullptr && bytes_of(static_cast<dtype>(s.zero_point_dtype)) == 0) return false;
   describe_scales(v, scales);
-  if (static_cast<scale_layout>(s.layout) == scale_layout::swizzled) {
-    if (v.rank < 1 || bytes_of(scales.type) != 1) return false;
-    unswizzle(static_cast<const unsigned char*>(s.scales), v, grid, work.linear_scales);
-    scales.scales = work.linear_scales.data();
-  }
+  if (!in_linear_order(v, grid, work.scales, scales)) return false;
   work.scaling = scaling_json(v);
   return true;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // The scaling of a view: how many scales it has, in linear order, and the text that describes it.
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -66,11 +67,21 @@ inline bool find_grid(const numdiff_view_v1& v, view_scales& grid) noexcept {
   return true;
 }
 
+// Blocks in the order in which they lie.
+inline view_scales as_they_lie(const numdiff_view_v1& v, const view_scales& grid) noexcept {
+  view_scales lying = grid;
+  if (v.scaling.turned != 0 && v.rank >= 2) {
+    lying.blocks[v.rank - 1] = grid.blocks[v.rank - 2];
+    lying.blocks[v.rank - 2] = grid.blocks[v.rank - 1];
+  }
+  return lying;
+}
+
 // Bytes that the scales of a view occupy: swizzled ones are padded to tiles of 128 x 4.
 inline std::int64_t scale_bytes(const numdiff_view_v1& v, const view_scales& grid) noexcept {
   const auto width = static_cast<std::int64_t>(bytes_of(static_cast<dtype>(v.scaling.scale_dtype)));
   if (static_cast<scale_layout>(v.scaling.layout) != scale_layout::swizzled) return grid.count * width;
-  const std::int64_t columns = grid.blocks[v.rank - 1];
+  const std::int64_t columns = as_they_lie(v, grid).blocks[v.rank - 1];
   const std::int64_t rows = columns == 0 ? 0 : grid.count / columns;
   return (rows + 127) / 128 * 128 * ((columns + 3) / 4 * 4) * width;
 }
@@ -79,7 +90,7 @@ inline std::int64_t scale_bytes(const numdiff_view_v1& v, const view_scales& gri
 // r % 32 * 16 + r / 32 * 4 + c, without the padding.
 inline void unswizzle(const unsigned char* from, const numdiff_view_v1& v, const view_scales& grid,
                       std::vector<unsigned char>& to) {
-  const std::int64_t columns = grid.blocks[v.rank - 1];
+  const std::int64_t columns = as_they_lie(v, grid).blocks[v.rank - 1];
   const std::int64_t tiles = (columns + 3) / 4;
   to.resize(static_cast<std::size_t>(grid.count));
   for (std::int64_t i = 0; i < grid.count; ++i) {
@@ -88,6 +99,42 @@ inline void unswizzle(const unsigned char* from, const numdiff_view_v1& v, const
     const std::int64_t row = r % 128;
     to[static_cast<std::size_t>(i)] = from[tile * 512 + row % 32 * 16 + row / 32 * 4 + c % 4];
   }
+}
+
+// Codes of `width` bytes for every block, in the order of the view.
+inline void turn_back(const unsigned char* from, std::size_t width, const numdiff_view_v1& v,
+                      const view_scales& grid, std::vector<unsigned char>& to) {
+  const auto rows = static_cast<std::size_t>(grid.blocks[v.rank - 2]);
+  const auto columns = static_cast<std::size_t>(grid.blocks[v.rank - 1]);
+  to.resize(static_cast<std::size_t>(grid.count) * width);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(grid.count); ++i) {
+    const std::size_t matrix = i / (rows * columns), r = i / columns % rows, c = i % columns;
+    std::memcpy(to.data() + i * width, from + ((matrix * columns + c) * rows + r) * width, width);
+  }
+}
+
+// What scales are copied to that do not lie in the order of the view's blocks.
+struct linear_copies {
+  std::vector<unsigned char> tiles, scales, zero_points;
+};
+// False for scales that cannot lie as the view says.
+inline bool in_linear_order(const numdiff_view_v1& v, const view_scales& grid, linear_copies& copies,
+                            scale_groups& scales) {
+  if (static_cast<scale_layout>(v.scaling.layout) == scale_layout::swizzled) {
+    if (v.rank < 1 || bytes_of(scales.type) != 1) return false;
+    unswizzle(static_cast<const unsigned char*>(scales.scales), v, grid, copies.tiles);
+    scales.scales = copies.tiles.data();
+  }
+  if (v.scaling.turned == 0) return true;
+  if (v.rank < 2) return false;
+  const auto turn = [&](const void* codes, dtype type, std::vector<unsigned char>& to) {
+    turn_back(static_cast<const unsigned char*>(codes), bytes_of(type), v, grid, to);
+    return to.data();
+  };
+  scales.scales = turn(scales.scales, scales.type, copies.scales);
+  if (scales.zero_points != nullptr)
+    scales.zero_points = turn(scales.zero_points, scales.zero_point_type, copies.zero_points);
+  return true;
 }
 
 inline std::string scaling_json(const numdiff_view_v1& v) {
