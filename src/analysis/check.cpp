@@ -55,8 +55,7 @@ void checker::judge(const logical_op& op, std::uint64_t order) {
     evidence e = evidence_alone(run_, x, all, local);
     e.seen_in = side::both;
     if (!e.broken) e.broken = stuck(op, *x.capture);
-    const bool echo = !reads.clean && e.local != nullptr && e.local->nonfinite_replayed > 0 &&
-                      e.local->nonfinite_created == 0;
+    const bool echo = !reads.clean && e.local != nullptr && only_passes_on(*e.local);
     const rule* fired = best.offer(*x.capture, e, judgement_of(local, position(run_, x.capture)), echo);
     faulty.push_back(fired != nullptr && !fired->benign);
     known.push_back(std::move(e));
@@ -100,7 +99,7 @@ bool checker::note_origin(const logical_capture& c, const evidence& e, const rea
     if (brought) f.message = "brings non-finite values that no captured op wrote";
   }
   f.where = run_.index.place_of(c);
-  const bool unnamed = same_op == result_.findings.end() || same_op->benign;
+  const bool unnamed = same_op == result_.findings.end() || same_op->benign || (brought && !same_op->is_root);
   if (unnamed) result_.findings.push_back(f);
   result_.nonfinite_origin = std::move(f);
   return unnamed;

@@ -5,7 +5,9 @@
 
 #include "analysis/comparer.hpp"
 #include "analysis/completeness.hpp"
+#include "analysis/lookup.hpp"
 #include "analysis/losses.hpp"
+#include "analysis/nonfinite.hpp"
 #include "analysis/speed.hpp"
 
 namespace numdiff::analysis {
@@ -30,6 +32,7 @@ comparison comparer::run() {
     }
   }
   open_.assign(test_.index.captures().size(), false);
+  off_.assign(test_.index.captures().size(), false);
   twin_of_reference_.assign(reference_.index.captures().size(), -1);
   twin_of_test_.assign(test_.index.captures().size(), -1);
   std::uint64_t order = 0;
@@ -64,7 +67,10 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
     const judged_run& run = where == side::test ? test_ : reference_;
     const logical_capture& c = x.any();
     const logical_op& op = run.index.ops()[c.op];
-    if (!c.written) continue;
+    if (!c.written) {
+      note_given(x, order);
+      continue;
+    }
     const bool skipped = run.index.skipped(op.step);
     const evidence e = evidence_of(x, pair, where, items, where == side::test ? test : reference);
 
@@ -75,7 +81,9 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
       if (merged && !in.any().written) reads.add(*merged);
     }
     const bool made_alike = reads.clean && e.own->nan + e.own->positive_infinity > 0;
-    if ((e.nonfinite_created || made_alike) && !skipped && !result_.nonfinite_origin) {
+    const bool leaked = e.own->nonfinite() > 0 && e.local != nullptr && !only_passes_on(*e.local) &&
+                        e.local->nonfinite_replayed > 0;
+    if ((e.nonfinite_created || made_alike || leaked) && !skipped && !result_.nonfinite_origin) {
       const auto known = std::ranges::find_if(
           result_.findings, [&](const finding& g) { return g.order == order && g.seen_in == where; });
       finding f = known != result_.findings.end() ? *known : nonfinite_made(e);
@@ -135,6 +143,28 @@ void comparer::note_losses(const std::vector<item>& items, const op_pair& pair, 
   }
 }
 
+// Non-finite values of one run that no captured op wrote.
+void comparer::note_given(const item& x, std::uint64_t order) {
+  if (result_.nonfinite_origin || !x.counted || x.verdict != verdict::beyond || x.any().role == role::scalar)
+    return;
+  for (const side where : {side::test, side::reference}) {
+    const judged_run& run = where == side::test ? test_ : reference_;
+    const logical_capture& c = where == side::test ? *x.test : *x.reference;
+    const merged_capture& own = where == side::test ? *x.test_merged : *x.reference_merged;
+    const merged_capture& other = where == side::test ? *x.reference_merged : *x.test_merged;
+    if (unwanted_read(run.index.kind_of(run.index.ops()[c.op]), own, &other) == 0 || other.nonfinite() > 0 ||
+        run.flow.of(position(run, &c)).from.origin != origin::none)
+      continue;
+    finding f = stated("ND192", run.index.place_of(c), order);
+    if (own.nan == 0) f.symptom = "inf";
+    f.message = "brings non-finite values that no captured op wrote";
+    f.seen_in = where;
+    f.evidence = {{"elements", static_cast<double>(own.nonfinite())}};
+    result_.nonfinite_origin = std::move(f);
+    return;
+  }
+}
+
 void comparer::summarise() {
   totals& t = result_.totals;
   keep_worst(result_.worst, how_.worst_rows);
@@ -152,8 +182,13 @@ void comparer::summarise() {
   add_benign(nondeterministic_, "ND808");
   std::ranges::stable_sort(result_.findings, {}, &finding::order);
 
-  if (first_beyond_ && std::ranges::none_of(result_.findings, &finding::is_root)) {
-    result_.findings.push_back(*first_beyond_);
+  if (std::ranges::none_of(result_.findings, &finding::is_root)) {
+    // Where every finding is an echo of something, the first of them is all that is known of it.
+    const auto echo = std::ranges::find(result_.findings, false, &finding::benign);
+    if (echo != result_.findings.end() && t.beyond > 0)
+      echo->is_root = true;
+    else if (first_beyond_)
+      result_.findings.push_back(*first_beyond_);
   }
   std::ranges::copy_if(result_.findings, std::back_inserter(result_.roots), &finding::is_root);
   if (!result_.roots.empty()) result_.first_divergence = result_.roots.front();

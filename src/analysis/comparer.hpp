@@ -88,6 +88,11 @@ class comparer {
   std::optional<measured> values_apart(const merged_capture& reference, const merged_capture& test);
   distances distance(const merged_capture& reference, const merged_capture& test);
   void judge_factors(std::vector<item>& items);  // (factors.cpp)
+  // masks that hide by other numbers (masks.cpp)
+  enum class mask_pair { no, perhaps, yes };
+  void judge_fills(std::vector<item>& items);
+  mask_pair same_masks(const merged_capture& reference, const merged_capture& test);
+  [[nodiscard]] bool only_fills_differ(const item& x) const;
   void note_flips(const std::vector<item>& items, const op_pair& pair, const local_result& reference,
                   const local_result& test, std::uint64_t order);  // (flips.cpp)
   void judge_lost(std::vector<item>& items, const local_result& reference,
@@ -132,6 +137,7 @@ class comparer {
   // the answer (compare.cpp)
   void note_losses(const std::vector<item>& items, const op_pair& pair, const local_result& reference,
                    const local_result& test, std::uint64_t order);
+  void note_given(const item& x, std::uint64_t order);
   void summarise();
   void compare_manifests();  // (compare_manifests.cpp)
 
@@ -141,6 +147,7 @@ class comparer {
   judged_run test_;
   std::map<update_key, std::int32_t> by_update_;                // weights and states of the reference
   std::vector<bool> open_;                                      // by capture of the test: not decided
+  std::vector<bool> off_;                                       // by capture of the test: beyond
   bool diverged_ = false;                                       // an earlier tensor already differs
   std::map<std::int32_t, source_state> sources_;                // by capture of the test
   std::vector<std::int32_t> twin_of_reference_, twin_of_test_;  // by capture: its partner, -1 none yet

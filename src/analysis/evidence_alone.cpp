@@ -128,6 +128,7 @@ evidence evidence_alone(const judged_run& run, const seen_capture& x, std::span<
   }
   e.nonfinite_created = c.written && unwanted_reads == 0 && unwanted(e.kind, *e.own, e.partner) > 0 &&
                         (e.partner == nullptr || e.partner->nonfinite() < e.own->nonfinite());
+  e.masked_rows = e.nonfinite_created && !e.replayed && e.own->nan > 0 && empty_rows_made(run, *e.own, all);
   e.merges_empty = c.written && empty_reads >= 2 && worse_reads == 0 && e.own->nan > 0 &&
                    (e.partner == nullptr || e.partner->nan < e.own->nan);
   bool promised = c.written ? !unequal_reads : true;

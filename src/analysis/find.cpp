@@ -42,9 +42,8 @@ void comparer::find(std::vector<item>& items, const op_pair& pair, const local_r
       if (same_nonfinite(own, other)) continue;
       evidence e = evidence_of(x, pair, where, items, is_test ? test : reference);
       if (const local_judgement* j = is_test ? other : own) e.partner_local = &j->worst;
-      bool passes_on =
-          (fed && e.local != nullptr && e.local->nonfinite_replayed > 0 && e.local->nonfinite_created == 0) ||
-          (x.carried && (e.local == nullptr || e.local->v != verdict::beyond));
+      bool passes_on = (fed && e.local != nullptr && only_passes_on(*e.local)) ||
+                       (x.carried && (e.local == nullptr || e.local->v != verdict::beyond));
       judgement finite;
       if (passes_on && e.local != nullptr && e.local->finite_over) {
         finite = *e.local;

@@ -69,6 +69,7 @@ void comparer::judge(const op_pair& pair, std::uint64_t order) {
     if (x.counted && x.any().written) judge_written(x, pair, reference, test, items);
   }
   judge_factors(items);
+  judge_fills(items);
   judge_lost(items, reference, test);
   if (matched) judge_steps(items, reference, test);
   judge_noise(items, pair, test);
@@ -87,6 +88,7 @@ void comparer::judge(const op_pair& pair, std::uint64_t order) {
     if (x.test != nullptr) {
       const bool open = x.verdict == verdict::undecided || x.verdict == verdict::not_comparable;
       open_[static_cast<std::size_t>(position(test_, x.test))] = x.counted ? open : !alone_fine;
+      off_[static_cast<std::size_t>(position(test_, x.test))] = x.verdict == verdict::beyond;
     }
     if (x.counted && x.any().written && x.verdict != verdict::equal) diverged_ = true;
     if (x.any().written) diverged_ = diverged_ || pair.fate == fate::only_there || pair.fate == fate::bridged;

@@ -112,6 +112,11 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
     x.verdict = verdict::beyond;  // of another shape
     return source_state::none;
   }
+  switch (same_masks(*r, t)) {
+    case mask_pair::yes: x.verdict = verdict::within; return source_state::agrees;
+    case mask_pair::perhaps: return undecided("masks that may hide other places");
+    case mask_pair::no: break;
+  }
   const std::optional<measured> values = values_apart(*r, t);
   const double unit = std::max(unit_roundoff(r->type), unit_roundoff(t.type));
   const double finest = std::min(unit_roundoff(r->type), unit_roundoff(t.type));  // both may be rounded
@@ -226,7 +231,7 @@ void comparer::judge_read(item& x, const op_pair& pair) {
     const bool open = writer >= 0 && open_[static_cast<std::size_t>(writer)];
     x.verdict = open ? verdict::undecided : verdict::within;
     if (open) x.reason = "written by an op that is undecided";
-    if (x.reference_merged->nonfinite() != x.test_merged->nonfinite() &&
+    if (x.reference_merged->nonfinite() != x.test_merged->nonfinite() && !only_fills_differ(x) &&
         !test_.index.skipped(test_.index.ops()[x.test->op].step)) {
       x.verdict = verdict::beyond;
       x.reason = "non-finite in one run only, written by an earlier op";

@@ -54,4 +54,7 @@ struct seen_capture {
 evidence evidence_alone(const judged_run& run, const seen_capture& x, std::span<const seen_capture> all,
                         const local_result& local);
 
+// Whether NaN of a result stand where a mask that its op read shows nothing. (masks.cpp)
+bool empty_rows_made(const judged_run& run, const merged_capture& result, std::span<const seen_capture> all);
+
 }  // namespace numdiff::analysis

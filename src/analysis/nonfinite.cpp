@@ -15,6 +15,10 @@ std::int64_t unwanted_read(std::string_view kind, const merged_capture& own, con
   return kind == "softmax" ? own.nan + own.positive_infinity : unwanted(kind, own, partner);
 }
 
+bool only_passes_on(const judgement& j) noexcept {
+  return j.nonfinite_replayed > 0 && j.nonfinite_created == 0 && j.cause_hint != "masked-value-leak";
+}
+
 bool same_nonfinite(const local_judgement* a, const local_judgement* b) {
   return a != nullptr && b != nullptr && a->worst.nonfinite_replayed > 0 &&
          a->worst.nonfinite_replayed == b->worst.nonfinite_replayed &&

@@ -109,7 +109,8 @@ bool cut_down(const evidence& e, const rule&) {
   return e.lost && e.local->saturated > 0;
 }
 bool masked_row(const evidence& e, const rule& r) {
-  return hinted(e, r) || (e.kind == "softmax" && e.nonfinite_created && e.own->nan > 0 && e.written);
+  return hinted(e, r) || e.masked_rows ||
+         (e.kind == "softmax" && e.nonfinite_created && e.own->nan > 0 && e.written);
 }
 bool scores(const evidence& e, const rule& r) {
   if (hinted_beyond(e, r)) return true;

@@ -63,6 +63,7 @@ struct evidence {
   source_state source = source_state::none;
   analysis::rescaling rescaled = rescaling::none;  // an earlier op wrote these codes under other scales
   bool nonfinite_created = false;                  // the op's inputs hold none
+  bool masked_rows = false;    // in an op without replay, rows that its mask empties are NaN
   bool merges_empty = false;   // NaN from at least two inputs that hold -inf and nothing worse
   bool scaled_reads = false;   // the op reads codes with scales
   bool hides_inputs = false;   // a view of an input hides elements

@@ -17,6 +17,8 @@ namespace {
 // A product that takes less than three launches is bound by them. Roofline models of low-precision training
 // count 2 us a launch; not measured here.
 constexpr double launch_bound_seconds = 3 * 2e-6;
+// A gain that timing does not tell from none.
+constexpr double no_gain = 0.95;
 // Tensor cores read rows of whole 16 bytes.
 constexpr int row_bits = 128;
 
@@ -82,7 +84,7 @@ double break_even(const product_times& t) {
 
 finding told(const product_times& t) {
   const double calls = static_cast<double>(t.calls);
-  const char* id = t.narrow.product < t.wide.product                 ? "ND851"
+  const char* id = t.narrow.product < no_gain * t.wide.product       ? "ND851"
                    : !fits_tensor_cores(t.row)                       ? "ND852"
                    : t.narrow.product / calls < launch_bound_seconds ? "ND853"
                                                                      : "ND854";
@@ -136,7 +138,7 @@ std::vector<finding> slow_products(const judged_run& reference, const judged_run
   }
   std::vector<finding> slow;
   for (const auto& [name, times] : all) {
-    if (times.narrow.all() >= times.wide.all()) slow.push_back(told(times));
+    if (times.narrow.all() >= no_gain * times.wide.all()) slow.push_back(told(times));
   }
   return slow;
 }

@@ -104,6 +104,12 @@ TEST_CASE("a product shorter than its launch gains nothing from its format") {
   CHECK(slow(c) == "linear slow launch-bound");
 }
 
+TEST_CASE("a gain that timing does not tell from none is none") {
+  CHECK(slow(compared(in_bf16(100, 6.1 * us, dtype::f32), in_bf16(100, 6 * us))) ==
+        "linear slow shape-unfit");
+  CHECK(slow(compared(in_bf16(100, 6.6 * us, dtype::f32), in_bf16(100, 6 * us))) == "none");
+}
+
 TEST_CASE("without times nothing is said about speed") {
   const program untimed = [](session&, std::int32_t) {
     const array x = inputs(dtype::bf16, 8);

@@ -173,7 +173,13 @@ expectations mean(const call& c) {
     }
     s.finish();
     const auto count = weights == nullptr ? static_cast<double>(x.size()) : static_cast<double>(total_weight);
-    require(count > 0, "weights that add up to nothing");
+    if (count == 0) {  // nothing is seen: any convention
+      e.set(r, std::numeric_limits<long double>::quiet_NaN(), 0);
+      e.mark(r, defect::masked_row);
+      one_divisor = false;
+      return;
+    }
+    require(count > 0, "weights that add up to less than nothing");
     one_divisor = one_divisor && (divisor == 0 || count == divisor);
     divisor = count;
     const long double v = c.step(1, s.value()) / static_cast<long double>(count);

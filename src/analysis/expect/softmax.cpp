@@ -232,6 +232,11 @@ expectations cross_entropy(const call& c) {
         0, sum.value() / count,
         (variance + sum.variance()) / square(n) + square(c.rho() * static_cast<double>(sum.value()) / n));
     if (sum.bound() + bound > 0) e[0].allow(0, (sum.bound() + bound) / n);
+    // A loss of no target at all is what the program wants it to be.
+    if (n == 0) {
+      e[0].mark(0, defect::masked_row);
+      return e;
+    }
     e[0].know_factor("the division by the count", 1 / n);
     e[0].divisor = n;
     return e;
