@@ -20,4 +20,8 @@ struct addends_result {
 // errors may stand between them: a combination counts when it is 20 times nearer than any replica alone.
 addends_result add_up_to(const run_index& run, const logical_capture& capture, value_reader& whole);
 
+// The same from sketches, which add up like values.
+addends_result add_up_to(const run_index& run, const logical_capture& capture, const run_index& other,
+                         const merged_capture& whole);
+
 }  // namespace numdiff::analysis

@@ -30,7 +30,9 @@ bringer bringer_of(const logical_capture& c, const evidence& e, const rule& fire
   if (e.collective || cause == "missing-reduction" || cause == "duplicate-reduction" ||
       cause == "low-precision-communication" || e.gap == gap::foreign_rank)
     return bringer::communication;
-  if (e.source == source_state::differs || e.source == source_state::permuted) return bringer::given;
+  if (e.source == source_state::differs || e.source == source_state::permuted ||
+      e.source == source_state::rescaled)
+    return bringer::given;
   return c.written || c.role == role::scalar ? bringer::local_op : bringer::unknown;
 }
 
@@ -63,6 +65,7 @@ const rule* best_rule::offer(const logical_capture& c, const evidence& e, const 
   found_.brought_by = bringer_of(c, e, *fired);
   found_.rule = fired->id;
   found_.symptom = fired->symptom;
+  if (found_.symptom == "mismatch" && e.nonfinite_created) found_.symptom = "nan";
   if (found_.symptom == "nan" && c.written && e.own->nan == 0 && e.own->nonfinite() > 0)
     found_.symptom = "inf";
   const judgement* own = e.local;
@@ -76,6 +79,8 @@ const rule* best_rule::offer(const logical_capture& c, const evidence& e, const 
     found_.message += " (" + e.group_broken->clause + ")";
   } else if (e.local != nullptr && !e.local->reason.empty() && e.local->v == verdict::beyond) {
     found_.message += " (" + e.local->reason + ")";
+  } else if (e.divides_by_zero && fired->id == std::string_view("ND901")) {
+    found_.message += " (divides by zero)";
   } else if (e.broken && fired->symptom == std::string_view("invariant")) {
     found_.message += " (" + e.broken->clause + ")";
   }

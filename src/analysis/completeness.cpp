@@ -65,9 +65,11 @@ void note_early_ends(const run_index& run, const std::string& name, std::vector<
 }  // namespace
 
 std::uint64_t note_missing(const run_index& run, const std::string& name, diagnosis& result) {
-  std::uint64_t dropped = run.orphans(), cut = 0;
+  std::uint64_t dropped = run.orphans(), cut = 0, values = 0, sketches = 0;
   for (const model::rank_data& rank : run.run().ranks) {
     dropped += rank.drops.captures;
+    values += rank.drops.values;
+    sketches += rank.drops.sketches;
     cut += rank.cut_rows;
   }
   auto& because = result.incomplete_because;
@@ -79,6 +81,13 @@ std::uint64_t note_missing(const run_index& run, const std::string& name, diagno
     because.push_back("no file of rank " + ranks + " of " + name);
   }
   note_early_ends(run, name, because);
+  const auto without = [&](std::uint64_t count, const char* what) {
+    if (count == 0) return;
+    result.warnings.push_back(what + (" of " + plural(count, "capture") + " of " + name) +
+                              " dropped while recording: no room in the queue or budget");
+  };
+  without(values, "values");
+  without(sketches, "sketches");
   for (const std::string& w : run.run().warnings) result.warnings.push_back(w);
   return dropped;
 }

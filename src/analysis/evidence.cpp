@@ -132,7 +132,8 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
   if (e.unequal_replica >= 0 && e.partner != nullptr) {
     const judged_run& other = is_test ? reference_ : test_;
     value_reader whole(other.index, *e.partner, other.placements);
-    if (whole.readable()) e.adds_up = add_up_to(run.index, c, whole);
+    e.adds_up =
+        whole.readable() ? add_up_to(run.index, c, whole) : add_up_to(run.index, c, other.index, *e.partner);
   }
   if (!x.counted) {
     e.rescaled = rescaling::none;

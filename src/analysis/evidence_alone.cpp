@@ -21,6 +21,27 @@ merged_capture merged_of(const judged_run& run, std::int32_t capture) {
   return merge(run.index, run.index.captures()[static_cast<std::size_t>(capture)], run.placements);
 }
 
+// Scales that make whatever they decode non-finite.
+std::int64_t unwanted_scales(const run_index& run, const logical_capture& c) {
+  std::int64_t count = 0;
+  for (const member& m : c.members) {
+    const model::scales_row* scales = scales_of(run.rank_of(m), run.capture_row_of(m).seq);
+    if (scales != nullptr) count += scales->nan + scales->infinite;
+  }
+  return count;
+}
+
+// Whether an op divides by this operand. The root of the smallest number is far from it: its reciprocal is
+// infinite for no other reason.
+bool divides_by(std::string_view kind, std::int64_t operand) {
+  return (kind == "divide" && operand == 1) || (kind == "reciprocal_square_root" && operand == 0);
+}
+
+// Every number that counts is zero or the largest of its format.
+bool masks(const merged_capture& x) {
+  return x.at_maximum > 0 && x.zero + x.excluded() == x.count && x.nan + x.positive_infinity == 0;
+}
+
 void count_casts(const run_index& run, const logical_capture& c, evidence& e) {
   for (const member& m : c.members) {
     const model::rank_data& rank = run.rank_of(m);
@@ -74,6 +95,7 @@ void add_collective(evidence& e, const judged_run& run, const logical_op& op) {
       collective_of(run.index.rank_of(op.members.front()), run.index.op_row_of(op.members.front()).seq);
   if (row == nullptr) return;
   e.group_size = row->size;
+  e.world_size = run.index.run().world_size;
   e.averages = static_cast<reduction>(row->reduction) == reduction::average;
   if (static_cast<reduction>(row->reduction) != reduction::sum) return;
   if (e.kind != "all_reduce" && e.kind != "reduce_scatter") return;
@@ -102,6 +124,11 @@ evidence evidence_alone(const judged_run& run, const seen_capture& x, std::span<
   e.partner = x.partner;
   e.type = e.own->type;
   e.feeds_softmax = run.softmax_inputs[static_cast<std::size_t>(at)];
+  e.is_scale = std::ranges::any_of(c.members, [&](const member& m) {
+    const model::capture_row& row = run.index.capture_row_of(m);
+    return c.written && run.scales.contains({row.digest0, row.digest1});
+  });
+  e.feeds_root = run.roots_and_divisors[static_cast<std::size_t>(at)];
   e.replayed = local.done;
   if (const local_judgement* j = judgement_of(local, at)) e.local = &j->worst;
   if (e.local != nullptr && e.local->v == verdict::beyond)
@@ -111,7 +138,7 @@ evidence evidence_alone(const judged_run& run, const seen_capture& x, std::span<
       e.cast_headroom > 1 && e.cast_headroom <= largest_spike && follows_step_before(run.index, op, c);
   if (!c.written) e.gap = run.flow.of(at).gap;
   e.rescaled = run.rescaled(at);
-  std::int64_t unwanted_reads = 0, empty_reads = 0, worse_reads = 0;
+  std::int64_t unwanted_reads = 0, empty_reads = 0, worse_reads = 0, operand = 0;
   bool unequal_reads = false;
   for (const seen_capture& in : all) {
     if (in.capture->written) {
@@ -119,11 +146,14 @@ evidence evidence_alone(const judged_run& run, const seen_capture& x, std::span<
                         (c.written && in.merged->count >= 8 * e.own->count && in.merged->nonfinite() == 0);
       continue;
     }
+    if (in.capture->role != role::scalar && divides_by(e.kind, operand++) && in.merged->zero > 0)
+      e.divides_by_zero = true;
     empty_reads += in.merged->negative_infinity > 0;
     worse_reads += in.merged->nan + in.merged->positive_infinity;
     e.scaled_reads = e.scaled_reads || run.index.capture_row_of(in.capture->members.front()).scaling != 0;
     e.hides_inputs = e.hides_inputs || in.merged->hidden > 0;
-    unwanted_reads += unwanted_read(e.kind, *in.merged, in.partner);
+    e.adds_masks = e.adds_masks || (e.kind == "add" && masks(*in.merged));
+    unwanted_reads += unwanted_read(e.kind, *in.merged, in.partner) + unwanted_scales(run.index, *in.capture);
     unequal_reads = unequal_reads || in.merged->unequal_replica >= 0;
   }
   e.nonfinite_created = c.written && unwanted_reads == 0 && unwanted(e.kind, *e.own, e.partner) > 0 &&

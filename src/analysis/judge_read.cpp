@@ -43,6 +43,19 @@ double code_unit(dtype a, dtype b) {
 
 constexpr double near_by = 1e-6;  // sums that agree to 1e-12 do not tell such distances from none
 
+// The same codes, which other scales turn into other values.
+bool same_codes(const merged_capture& a, const merged_capture& b) {
+  constexpr std::int64_t enough = 16;  // fewer may be alike by chance
+  return a.has_digest && b.has_digest && a.type == b.type && a.shape == b.shape && b.count >= enough &&
+         2 * b.zero <= b.count && std::equal(a.digest.begin(), a.digest.begin() + 2, b.digest.begin()) &&
+         a.digest != b.digest;
+}
+
+// Nothing of it is left in a narrower format.
+bool vanishes(const merged_capture& reference, const merged_capture& test) {
+  return reference.type != test.type && reference.amax > 0 && test.amax == 0 && test.excluded() == 0;
+}
+
 // Addends are rounded one by one: what their sum may be off by, over the size of the sum.
 double rounded_addends(const merged_capture& a, const merged_capture& b, const distances& apart,
                        double unit) {
@@ -178,6 +191,16 @@ source_state comparer::state_of_source(item& x, const op_pair& pair, bool must_a
     }
   }
   if (!known) return undecided(levels_do_not_compare);
+  // Scales of another dtype, or inverted, are the same scales.
+  constexpr double same_scales = 0x1p-7;
+  if (same_codes(*r, t) && !(x.apart.relative_l2 <= same_scales)) {
+    x.verdict = verdict::beyond;
+    return source_state::rescaled;
+  }
+  if (agrees && (strict || t.count == 1) && vanishes(*r, t)) {
+    x.verdict = verdict::beyond;
+    return source_state::vanished;
+  }
   if (agrees) {
     x.verdict = verdict::within;
     return source_state::agrees;

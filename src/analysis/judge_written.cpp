@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/cast_losses.hpp"
 #include "analysis/comparer.hpp"
 #include "analysis/expect/accumulator.hpp"
+#include "analysis/expect/stagnation.hpp"
 #include "analysis/inherit.hpp"
 #include "analysis/lookup.hpp"
 #include "analysis/nonfinite.hpp"
@@ -19,26 +21,15 @@ bool is_beyond(const local_judgement* j) {
   return j != nullptr && j->worst.v == verdict::beyond;
 }
 
-// Whether a cast made zero of ten times as many values as of normal ones whose amax, at 4 sigma, is the
-// format's maximum (and of more than 1 %): then a small group may be lost, which weighs nothing in a
-// distance.
-bool flushes(std::string_view kind, const merged_capture& written, const std::vector<item>& all) {
-  const format f = format_of(written.type);
-  if (kind != "cast" || !f.is_float()) return false;
-  const double density = std::sqrt(2 / 3.14159265358979324);  // of |x| / sigma at 0
-  const double of_normal = density * 4 * (f.min_subnormal() / 2) / f.max_finite();
-  for (const item& in : all) {
-    if (in.any().written || in.any().role == role::scalar || !in.test_merged) continue;
-    const auto flushed = static_cast<double>(written.zero - in.test_merged->zero);
-    return flushed > std::max(0.01, 10 * of_normal) * static_cast<double>(written.count);
-  }
-  return false;
-}
-
 // One number, or many that are alike, are off by a common factor for any reason.
 bool varied(const merged_capture& m) {
   const auto n = static_cast<double>(m.count - m.excluded());
   return n >= 16 && m.sum_abs * m.sum_abs < 0.999 * n * m.sum_sq;
+}
+
+// Replay asks of these what their accumulator lost.
+bool adds_numbers(std::string_view kind) {
+  return kind == "sum" || kind == "mean";
 }
 
 // What the rounding of both results adds to their distance. Sums and products have bounds for all else, so
@@ -153,8 +144,11 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   const std::string_view does = test_.index.kind_of(op_of(test_, pair.test));
   const bool masks = (own != nullptr && other != nullptr) || does == "mask" || does == "add";
   const bool addends = r.partial || t.partial;
+  // As many may stand at other places.
+  const bool elsewhere = x.apart.from_values && x.apart.nan_mismatch + x.apart.inf_mismatch > 0;
   const bool nonfinite_differs = addends ? (r.nonfinite() > 0) != (t.nonfinite() > 0)
-                                         : r.nan != t.nan || r.positive_infinity != t.positive_infinity ||
+                                         : elsewhere || r.nan != t.nan ||
+                                               r.positive_infinity != t.positive_infinity ||
                                                r.negative_infinity != t.negative_infinity;
   if (nonfinite_differs && !(masks && only_fills_differ(x)) && !skipped && r.covered && t.covered &&
       r.count == t.count && !r.local && !t.local) {
@@ -266,8 +260,10 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   if (x.apart.relative_l2 > x.limit) {
     x.verdict = verdict::beyond;
     x.reason = "farther apart than inputs and formats explain";
-  } else if (flushes(kind, t, all)) {
-    x.reason = "a cast made many values zero, which weigh nothing in a distance";
+  } else if (const char* lost = what_cast_may_lose(kind, r, t, all, unequal)) {
+    x.reason = lost;
+  } else if (how.unit() > 0x1p-20 && adds_numbers(kind) && x.apart.relative_l2 > expect::most_lost) {
+    x.reason = "a declared accumulator of few bits may have lost addends";
   } else if (!unequal && x.apart.relative_l2 <= 2 * noise) {
     x.verdict = verdict::within;
   }

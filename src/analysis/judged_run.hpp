@@ -2,8 +2,10 @@
 // One run with what is derived from it, and what is known about each of its captures.
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "analysis/chain.hpp"
@@ -21,10 +23,16 @@ struct judged_run {
       : index(run, names, select, like),
         flow(index),
         softmax_inputs(find_softmax_inputs()),
+        roots_and_divisors(find_roots_and_divisors()),
+        scales(find_scales()),
         forward(find_forward()) {}
 
   [[nodiscard]] std::vector<bool> find_softmax_inputs() const;
   void mark_sources(const logical_op& op, int hops, std::vector<bool>& feeds) const;
+  // (feeds.cpp)
+  [[nodiscard]] std::vector<bool> find_roots_and_divisors() const;
+  [[nodiscard]] std::set<std::pair<std::uint64_t, std::uint64_t>> find_scales() const;
+  void mark_writers(std::int32_t read, std::vector<bool>& feeds) const;
 
   run_index index;
   chain flow;
@@ -34,6 +42,9 @@ struct judged_run {
   [[nodiscard]] rescaling rescaled(std::int32_t capture) const;
   std::vector<bool>
       softmax_inputs;  // by capture: what a softmax reads, directly or through masks, scales, sums and casts
+  std::vector<bool> roots_and_divisors;  // by capture: whose root is taken, or what divides
+  // Digests of the codes that views have for scales.
+  std::set<std::pair<std::uint64_t, std::uint64_t>> scales;
   // (recompute.cpp) step, scope, name
   using program_op = std::tuple<std::int64_t, std::uint32_t, std::uint32_t>;
   [[nodiscard]] std::map<program_op, std::vector<std::int32_t>> find_forward() const;

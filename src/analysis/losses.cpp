@@ -32,8 +32,8 @@ std::vector<finding> losses_of(const evidence& e, const reads_health& reads) {
                        : e.local != nullptr && e.own->count > 0
                            ? static_cast<double>(e.local->flushed) / static_cast<double>(e.own->count)
                            : 0;
-  const bool saturates =
-      e.cast_count > 0 ? e.cast_overflowing > 0 : e.local != nullptr && e.local->saturated > 0;
+  const bool saturates = e.cast_count > 0 ? e.cast_overflowing > e.own->nonfinite()
+                                          : e.local != nullptr && e.local->saturated > 0;
   const bool unchanged = e.unmoved || (e.local != nullptr && e.local->cause_hint == "lost-update");
   if (share > 0.1 || saturates || unchanged) {
     const char* id = unchanged          ? "ND189"

@@ -27,6 +27,26 @@ double quotient(double a, double b) noexcept {
 
 constexpr std::int64_t window = 1 << 16;
 
+// Numbers that fill masked places: the largest of each run's own format, where the formats differ. One means
+// what the other means, however far apart they are.
+struct fills {
+  double reference = 0, test = 0;  // 0: none
+
+  fills(const merged_capture& r, const merged_capture& t) {
+    if (r.type == t.type || r.pending_factor != 1 || t.pending_factor != 1) return;
+    const auto of = [](dtype type) {
+      const format f = format_of(type);
+      return f.is_float() && bytes_of(type) >= 2 ? f.max_finite() : 0;
+    };
+    reference = of(r.type);
+    test = of(t.type);
+  }
+  [[nodiscard]] bool pair(double r, double t) const noexcept {
+    return reference > 0 && test > 0 && std::abs(r) == reference && std::abs(t) == test &&
+           std::signbit(r) == std::signbit(t);
+  }
+};
+
 // Sums over all windows.
 template <class T>
 struct tally {
@@ -39,7 +59,7 @@ struct tally {
   // `scales` are those of the coarser side, empty: 1. The coarser format of a value depends on its size:
   // formats with few exponent bits have coarse subnormals.
   void add(std::int64_t first, std::span<const T> reference, std::span<const T> test, const format& unit,
-           const format& other, std::span<const double> scales) {
+           const format& other, std::span<const double> scales, const fills& masked) {
     distances& d = result.apart;
     for (std::size_t i = 0; i < reference.size(); ++i) {
       const T r = reference[i], t = test[i];
@@ -53,6 +73,7 @@ struct tally {
       }
       ++d.compared;
       const auto x = static_cast<double>(r), y = static_cast<double>(t);
+      if (masked.pair(x, y)) continue;
       const long double wide_r = r, wide_t = t, e = wide_t - wide_r;
       result.integral = result.integral && x == std::floor(x);
       result.largest = std::max(result.largest, std::abs(x));
@@ -106,7 +127,7 @@ struct tally {
 
 template <class T>
 measured measure_windows(value_reader& reference, value_reader& test, dtype unit, dtype finer,
-                         bool reference_coarser) {
+                         bool reference_coarser, const fills& masked) {
   tally<T> sums;
   sums.result.integral = true;
   const format f = format_of(unit), other = format_of(finer);
@@ -119,7 +140,7 @@ measured measure_windows(value_reader& reference, value_reader& test, dtype unit
     scales.resize(coarser.scaled() ? r.size() : 0);
     reference.read<T>(first, r, reference_coarser ? std::span(scales) : std::span<double>());
     test.read<T>(first, t, reference_coarser ? std::span<double>() : std::span(scales));
-    sums.add(first, r, t, f, other, scales);
+    sums.add(first, r, t, f, other, scales, masked);
   }
   return sums.finish();
 }
@@ -151,9 +172,10 @@ std::optional<measured> measure_values(const run_index& reference, const merged_
   const bool reference_coarser = unit_roundoff(reference_capture.type) > unit_roundoff(test_capture.type);
   const dtype unit = reference_coarser ? reference_capture.type : test_capture.type;
   const dtype finer = reference_coarser ? test_capture.type : reference_capture.type;
+  const fills masked(reference_capture, test_capture);
   return is_wide_integer(reference_capture.type) || is_wide_integer(test_capture.type)
-             ? measure_windows<long double>(r, t, unit, finer, reference_coarser)
-             : measure_windows<double>(r, t, unit, finer, reference_coarser);
+             ? measure_windows<long double>(r, t, unit, finer, reference_coarser, masked)
+             : measure_windows<double>(r, t, unit, finer, reference_coarser, masked);
 }
 
 distances measure_sketches(const run_index& reference_run, const merged_capture& reference,
@@ -162,11 +184,15 @@ distances measure_sketches(const run_index& reference_run, const merged_capture&
   if (!reference.has_sketch || !test.has_sketch) return d;
   d.from_sketch = true;
   d.contaminated = reference.excluded() != test.excluded();
-  const double a = 1 / reference.pending_factor, b = 1 / test.pending_factor;
-  double rr = 0, tt = 0, rt = 0, dd = 0;
+  double rr = 0, tt = 0, rt = 0, dd = 0, largest = 0;
   const sketch left = sketch_of(reference_run, reference), right = sketch_of(test_run, test);
+  // Squares of very small or large sums leave the range of double.
+  for (std::size_t i = 0; i < left.size(); ++i)
+    largest = std::max({largest, std::abs(left[i]), std::abs(right[i])});
+  const double unit = largest > 0 && std::isfinite(largest) ? std::ldexp(1.0, std::ilogb(largest)) : 1;
+  const double a = 1 / reference.pending_factor, b = 1 / test.pending_factor;
   for (std::size_t i = 0; i < left.size(); ++i) {
-    const double r = left[i] * a, t = right[i] * b;
+    const double r = left[i] / unit * a, t = right[i] / unit * b;
     rr += r * r;
     tt += t * t;
     rt += r * t;
@@ -174,7 +200,7 @@ distances measure_sketches(const run_index& reference_run, const merged_capture&
   }
   d.compared = std::min(reference.count - reference.excluded(), test.count - test.excluded());
   d.relative_l2 = std::sqrt(quotient(dd, rr));
-  d.reference_l2 = std::sqrt(rr);
+  d.reference_l2 = std::sqrt(rr) * unit;
   d.cosine = rr > 0 && tt > 0 ? rt / std::sqrt(rr) / std::sqrt(tt) : (dd == 0 ? 1 : 0);
   d.factor = rr > 0 ? rt / rr : 1;
   d.factor_residual = rr > 0 ? std::sqrt(std::max(0.0, tt - rt * d.factor) / rr) : 0;

@@ -33,6 +33,18 @@ double told(const judgement* j, std::string_view name) {
   return at == j->evidence.end() ? 0 : at->second;
 }
 
+bool below_zero(const merged_capture& x) {
+  return x.sum_abs - x.sum > 1e-9 * x.sum_abs;
+}
+
+// A difference of which little more than roundings is left, where they become large again. That they are all
+// of it the other run tells, or a root of what must not be negative.
+bool only_roundings(const evidence& e) {
+  constexpr double most = 0.5;
+  return e.written && e.feeds_root && told(e.local, "cancelled_share") >= most &&
+         (e.partner == nullptr ? below_zero(*e.own) : e.apart.relative_l2 > most);
+}
+
 bool made_infinity(const evidence& e) {
   return e.nonfinite_created && e.own->positive_infinity + e.own->negative_infinity > 0;
 }
@@ -52,7 +64,12 @@ bool divided_by_group(const evidence& e, const rule&) {
   double f = 0;
   if (!e.collective || !local_factor(e, f)) return false;
   const auto ranks = static_cast<double>(e.group_size);
-  return near(f * ranks, 1) || (e.averages && near(f, ranks));
+  if (near(f * ranks, 1) || (e.averages && near(f, ranks))) return true;
+  // By the size of another axis, or the ranks of all.
+  const double divisor = std::nearbyint((e.averages ? ranks : 1) / f);
+  return divisor >= (e.averages ? 1 : 2) && divisor <= static_cast<double>(e.world_size) &&
+         std::fmod(static_cast<double>(e.world_size), divisor) == 0 &&
+         near(f * divisor, e.averages ? ranks : 1);
 }
 bool any_factor(const evidence& e, const rule&) {
   double f = 0;
@@ -75,7 +92,7 @@ bool zero_scales(const evidence& e, const rule& r) {
 bool other_scale(const evidence& e, const rule& r) {
   double f = 0;
   const bool one_factor = e.scaled_reads && local_factor(e, f) && e.local->cause_hint.empty();
-  return hinted(e, r) || e.rescaled != rescaling::none || one_factor;
+  return hinted(e, r) || e.rescaled != rescaling::none || e.source == source_state::rescaled || one_factor;
 }
 bool scale_inverted(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) || e.rescaled == rescaling::inverse;
@@ -100,13 +117,19 @@ bool side_overflowed(const evidence& e, const rule&) {
   return e.nonfinite_created && e.beside_result && e.own->nan == 0;
 }
 bool vanished(const evidence& e, const rule& r) {
-  return hinted_beyond(e, r) || (hinted(e, r) && e.lost);
+  const bool all = e.source == source_state::vanished && r.cause == std::string_view("cast-underflow");
+  return all || hinted_beyond(e, r) || (hinted(e, r) && e.lost);
 }
 bool bad_scales(const evidence& e, const rule& r) {
-  return (hinted_beyond(e, r) && e.own->nonfinite() > 0) || (e.written && e.scales_nonfinite > 0);
+  return ((hinted_beyond(e, r) || (e.is_scale && e.nonfinite_created)) && e.own->nonfinite() > 0) ||
+         (e.written && e.scales_nonfinite > 0);
 }
 bool cut_down(const evidence& e, const rule&) {
   return e.lost && e.local->saturated > 0;
+}
+bool adds_masks(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || (e.adds_masks && e.nonfinite_created && e.own->negative_infinity > 0 &&
+                                 e.own->positive_infinity + e.own->nan == 0);
 }
 bool masked_row(const evidence& e, const rule& r) {
   return hinted(e, r) || e.masked_rows ||
@@ -127,10 +150,12 @@ bool sum_overflowed(const evidence& e, const rule& r) {
          (e.local == nullptr && made_infinity(e) && (e.kind == "sum" || e.kind == "mean"));
 }
 bool op_overflowed(const evidence& e, const rule& r) {
-  constexpr std::string_view adding[] = {"sum",      "mean",       "variance",  "sum_of_squares", "matmul",
-                                         "rms_norm", "layer_norm", "attention", "convolution"};
+  // Kinds that add, and one that divides inside.
+  constexpr std::string_view open[] = {"sum",      "mean",       "variance",  "sum_of_squares", "matmul",
+                                       "rms_norm", "layer_norm", "attention", "convolution",    "adamw"};
   return hinted_beyond(e, r) ||
-         (made_infinity(e) && !e.collective && std::ranges::find(adding, e.kind) == std::end(adding));
+         (made_infinity(e) && !e.collective && !e.divides_by_zero &&
+          told(e.local, "nonfinite_explained") == 0 && std::ranges::find(open, e.kind) == std::end(open));
 }
 bool made_nan(const evidence& e, const rule&) {
   return e.nonfinite_created;
@@ -182,7 +207,7 @@ bool other_input(const evidence& e, const rule&) {
   return e.source == source_state::differs;
 }
 bool constant_vanished(const evidence& e, const rule& r) {
-  if (hinted_beyond(e, r)) return true;
+  if (hinted_beyond(e, r) || (e.source == source_state::vanished && e.own->count == 1)) return true;
   return e.scalar_differs && e.scalar == 0 && e.partner_scalar != 0;
 }
 bool constant_rounded(const evidence& e, const rule& r) {
@@ -203,7 +228,11 @@ bool by_convention(const evidence& e, const rule&) {
 }
 // The result breaks a rule that holds whatever the precision.
 bool impossible(const evidence& e, const rule& r) {
-  return hinted_beyond(e, r) && told(e.local, "impossible") > 0;
+  if (hinted_beyond(e, r)) return told(e.local, "impossible") > 0;
+  return r.cause == std::string_view("cancellation") && only_roundings(e) && below_zero(*e.own);
+}
+bool cancels(const evidence& e, const rule& r) {
+  return hinted_beyond(e, r) || only_roundings(e);
 }
 bool in_range(const evidence& e, const rule& r) {
   return hinted_beyond(e, r) && e.local->nonfinite_created + e.local->nonfinite_replayed == 0;

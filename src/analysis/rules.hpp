@@ -18,7 +18,16 @@
 namespace numdiff::analysis {
 
 // How a source (a read that no op wrote) stands against its partner.
-enum class source_state { none, agrees, differs, rounded_integers, permuted, reinterpreted };
+enum class source_state {
+  none,
+  agrees,
+  differs,
+  rounded_integers,
+  permuted,
+  reinterpreted,
+  rescaled,
+  vanished
+};
 
 // How a tensor of a recomputation stands against that of the forward pass.
 enum class recomputed_state {
@@ -40,6 +49,8 @@ struct evidence {
   bool written = false;
   bool skipped_step = false;
   bool feeds_softmax = false;
+  bool is_scale = false;    // views of later tensors have it for scales
+  bool feeds_root = false;  // a root of it is taken, or it divides
   dtype type = dtype::unknown;
   dtype partner_type = dtype::unknown;
   const merged_capture* own = nullptr;
@@ -63,10 +74,12 @@ struct evidence {
   source_state source = source_state::none;
   analysis::rescaling rescaled = rescaling::none;  // an earlier op wrote these codes under other scales
   bool nonfinite_created = false;                  // the op's inputs hold none
-  bool masked_rows = false;    // in an op without replay, rows that its mask empties are NaN
-  bool merges_empty = false;   // NaN from at least two inputs that hold -inf and nothing worse
-  bool scaled_reads = false;   // the op reads codes with scales
-  bool hides_inputs = false;   // a view of an input hides elements
+  bool masked_rows = false;   // in an op without replay, rows that its mask empties are NaN
+  bool merges_empty = false;  // NaN from at least two inputs that hold -inf and nothing worse
+  bool scaled_reads = false;  // the op reads codes with scales
+  bool hides_inputs = false;  // a view of an input hides elements
+  bool divides_by_zero = false;
+  bool adds_masks = false;     // adds a tensor of zeros and of the most negative number of its format
   bool beside_result = false;  // the op writes a larger tensor too, and that one is finite
   bool unmoved = false;        // a step that moved this state in the other run left it as it was
   bool lost = false;           // most of it became zero or the maximum in this run only, from the same inputs
@@ -82,7 +95,7 @@ struct evidence {
   // collectives
   bool collective = false;
   bool averages = false;
-  std::int64_t group_size = 0;
+  std::int64_t group_size = 0, world_size = 0;
   std::optional<invariant> group_broken;  // its ranks do not call it alike
   bool reduces_twice = false;  // every rank brings what a reduction of this group already made equal
 

@@ -87,6 +87,39 @@ program mean_of_squares(dtype t, dtype sum_type) {
   };
 }
 
+// The whole norm in one op; its squares are summed in `inner`, whatever its record says.
+program fused_norm(dtype t, dtype told, dtype inner) {
+  return [=](session&, std::int32_t) {
+    constexpr std::int64_t rows = 5, length = 640;
+    std::vector<double> raw = normal(rows * length, 21, 3);
+    raw[length + 5] = 600;
+    raw[3 * length + 9] = -900;
+    const array x = array(dtype::f16, {rows, length}, raw).as(t), gamma(t, {length}, 1.5),
+                beta = array(dtype::f16, {length}, normal(length, 9, 0.2)).as(t);
+    NUMDIFF_OP(op, "final norm", layer_norm, numdiff::dtypes(t, told, t));
+    NUMDIFF_INPUT(op, "x", x.seen());
+    NUMDIFF_WEIGHT(op, "gamma", gamma.seen());
+    NUMDIFF_WEIGHT(op, "beta", beta.seen());
+    NUMDIFF_SCALAR(op, "eps", 1e-5F);
+    std::vector<double> y(rows * length);
+    for (std::size_t r = 0; r < rows; ++r) {
+      const auto at = [&](std::size_t i) { return x[r * length + i]; };
+      double sum = 0, squares = 0;
+      for (std::size_t i = 0; i < length; ++i) sum = rounded(inner, sum + at(i));
+      const double mean = rounded(inner, sum / length);
+      for (std::size_t i = 0; i < length; ++i) {
+        const double d = rounded(inner, at(i) - mean);
+        squares = rounded(inner, squares + rounded(inner, d * d));
+      }
+      const double inverse = 1 / std::sqrt(squares / length + rounded(dtype::f32, 1e-5));
+      for (std::size_t i = 0; i < length; ++i)
+        y[r * length + i] = rounded(inner, (at(i) - mean) * inverse * gamma[i]) + beta[i];
+    }
+    const array out(t, {rows, length}, y);
+    NUMDIFF_OUTPUT(op, "y", out.seen());
+  };
+}
+
 }  // namespace
 
 TEST_CASE("an overflow that the output does not show is found where it is made") {
@@ -103,4 +136,43 @@ TEST_CASE("a sum of terms in range that leaves the range of its accumulator") {
   INFO(told(c));
   CHECK(first(c) == "ReduceMean overflow accumulator-overflow");
   CHECK(nonfinite(c) == "ReduceMean");
+}
+
+TEST_CASE("squares that overflow inside a fused norm leave rows of its bias") {
+  for (const dtype declared : {dtype::f16, dtype::f32}) {
+    const auto c = compared(fused_norm(dtype::f32, dtype::f32, dtype::f32),
+                            fused_norm(dtype::f16, declared, dtype::f16));
+    INFO(name_of(declared) << " declared; " << told(c));
+    CHECK(first(c) == "final norm overflow op-overflow");
+    CHECK(nonfinite(c) == "none");
+  }
+}
+
+TEST_CASE("bf16 has the range for the squares of the same norm") {
+  const auto c = compared(fused_norm(dtype::f32, dtype::f32, dtype::f32),
+                          fused_norm(dtype::bf16, dtype::f32, dtype::f32));
+  INFO(told(c));
+  CHECK(c.verdict == analysis::outcome::agree);
+}
+
+TEST_CASE("a mean of terms in range that arrive at nine tenths is low, and no overflow") {
+  const auto energy = [](dtype t) -> program {
+    return [=](session&, std::int32_t) {
+      constexpr std::size_t count = 2048;
+      const array x(t, {3, count}, 200.0 / count * 200);
+      NUMDIFF_OP(op, "energy", mean,
+                 numdiff::dtypes(t, t, t).reduction(count).order(reduction_order::sequential));
+      NUMDIFF_INPUT(op, "x", x.seen());
+      const array y = mapped(t, {3, 1}, [&](std::size_t r) {
+        double total = 0;
+        for (std::size_t i = 0; i < count; ++i) total = rounded(t, total + x[r * count + i]);
+        return total / count;
+      });
+      NUMDIFF_OUTPUT(op, "mean", y.seen());
+    };
+  };
+  const auto c = compared(energy(dtype::f32), energy(dtype::f16));
+  INFO(told(c));
+  CHECK(first(c) == "energy bias low-precision-accumulate");
+  CHECK(nonfinite(c) == "none");
 }

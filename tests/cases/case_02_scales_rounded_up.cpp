@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cases/pair.hpp"
+#include "numdiff/format.hpp"
 
 using namespace numdiff;
 using namespace numdiff::testing;
@@ -39,6 +40,36 @@ program decoded(bool rounds_scales, bool requantises) {
   };
 }
 
+// Codes made with the scales of their blocks, read with these rounded up to powers of two: many blocks share
+// one then. The quantisation is captured, or only the op that reads its codes.
+program in_blocks(dtype t, bool captures_cast, bool rounds_scales) {
+  return [=](session&, std::int32_t) {
+    constexpr std::int64_t rows = 40, columns = 75;
+    constexpr std::size_t down = 8, across = 16, blocks = 5 * 5;
+    const array w(dtype::f32, {rows, columns}, normal(rows * columns, 5, 0.4));
+    const auto block = [](std::size_t i) { return i / columns / down * 5 + i % columns / across; };
+    std::vector<double> amax(blocks, 0);
+    for (std::size_t i = 0; i < w.size(); ++i) amax[block(i)] = std::fmax(amax[block(i)], std::fabs(w[i]));
+    std::vector<float> scales;
+    for (const double a : amax) scales.push_back(static_cast<float>(a / numdiff::format_of(t).max_finite()));
+    const array codes = mapped(t, {rows, columns},
+                               [&](std::size_t i) { return w[i] / static_cast<double>(scales[block(i)]); });
+    if (rounds_scales)
+      for (float& s : scales) s = std::exp2(std::ceil(std::log2(s)));
+    const numdiff::view seen = codes.seen().scaled(scale_block(down, across, scales.data()));
+    if (captures_cast) {
+      NUMDIFF_OP(op, "pack", cast, numdiff::dtypes(dtype::f32, dtype::f32, t));
+      NUMDIFF_WEIGHT(op, "w", w.seen());
+      NUMDIFF_CAST(op, "packed", w.seen(), seen);
+    }
+    NUMDIFF_OP(op, "unpack", cast, numdiff::dtypes(t, dtype::f32, dtype::f32));
+    NUMDIFF_WEIGHT(op, "packed", seen);
+    const array y = mapped(dtype::f32, {rows, columns},
+                           [&](std::size_t i) { return codes[i] * static_cast<double>(scales[block(i)]); });
+    NUMDIFF_OUTPUT(op, "w", y.seen());
+  };
+}
+
 }  // namespace
 
 TEST_CASE("one block is right and the other off by the ratio of its scales") {
@@ -52,4 +83,42 @@ TEST_CASE("quantised anew with the rounded scales nothing is wrong") {
   const auto c = compared(decoded(false, false), decoded(true, true));
   INFO(told(c));
   CHECK(c.verdict == analysis::outcome::agree);
+}
+
+TEST_CASE("blocks whose rounded scales are alike are told apart by their place") {
+  for (const dtype t : {dtype::f8e4m3fn, dtype::f8e5m2, dtype::i8}) {
+    const auto c = compared(in_blocks(t, true, false), in_blocks(t, true, true));
+    INFO(name_of(t) << "; " << told(c));
+    CHECK(first(c) == "pack factor scale-mismatch");
+  }
+}
+
+TEST_CASE("codes that no op wrote and both runs read, with other scales") {
+  for (const dtype t : {dtype::f8e4m3fn, dtype::f8e5m2, dtype::i8}) {
+    const auto c = compared(in_blocks(t, false, false), in_blocks(t, false, true));
+    INFO(name_of(t) << "; " << told(c));
+    CHECK(first(c) == "unpack factor scale-mismatch");
+  }
+}
+
+TEST_CASE("codes that no op wrote, made anew for other scales, hold the same numbers at every level") {
+  const auto made_for = [](float written, float read) -> program {
+    return [=](session&, std::int32_t) {
+      const array w(dtype::f32, {20, 40}, normal(800, 2));
+      const array codes = mapped(dtype::f8e4m3fn, {20, 40},
+                                 [&](std::size_t i) { return w[i] / static_cast<double>(written); });
+      NUMDIFF_OP(op, "unpack", cast, numdiff::dtypes(dtype::f8e4m3fn, dtype::f32, dtype::f32));
+      NUMDIFF_WEIGHT(op, "packed", codes.seen().scaled(scale_per_tensor(&read)));
+      const array y =
+          mapped(dtype::f32, {20, 40}, [&](std::size_t i) { return codes[i] * static_cast<double>(read); });
+      NUMDIFF_OUTPUT(op, "w", y.seen());
+    };
+  };
+  const auto c = compared(made_for(0.01F, 0.01F), made_for(0.013F, 0.013F));
+  INFO(told(c));
+  CHECK(c.verdict == analysis::outcome::agree);
+  // A tenth is less than the rounding of the codes, and all of it is wrong.
+  const auto off = compared(made_for(0.01F, 0.01F), made_for(0.01F, 0.011F));
+  INFO(told(off));
+  CHECK(first(off) == "unpack factor scale-mismatch");
 }

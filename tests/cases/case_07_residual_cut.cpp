@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cases/pair.hpp"
+#include "numdiff/format.hpp"
 
 using namespace numdiff;
 using namespace numdiff::testing;
@@ -33,6 +34,23 @@ program residuals(dtype t, rounding how) {
   };
 }
 
+program quantised(dtype t, rounding how) {
+  return [=](session&, std::int32_t) {
+    constexpr std::int64_t rows = 13, columns = 101;
+    cast_rule rule;
+    rule.round = how;
+    const array x(dtype::f32, {rows, columns}, normal(rows * columns, 4, 1.3));
+    double amax = 0;
+    for (const double v : x.values()) amax = std::fmax(amax, std::fabs(v));
+    const float scale = static_cast<float>(amax / numdiff::format_of(t).max_finite());
+    const array codes = mapped(
+        t, {rows, columns}, [&](std::size_t i) { return x[i] / static_cast<double>(scale); }, rule);
+    NUMDIFF_OP(op, "quantise", cast, numdiff::dtypes(dtype::f32, dtype::f32, t));
+    NUMDIFF_INPUT(op, "x", x.seen());
+    NUMDIFF_CAST(op, "codes", x.seen(), codes.seen().scaled(scale_per_tensor(&scale)));
+  };
+}
+
 }  // namespace
 
 TEST_CASE("sums that are cut are named in the first layer") {
@@ -51,4 +69,12 @@ TEST_CASE("sums that are rounded agree") {
       compared(residuals(dtype::f32, rounding::nearest_even), residuals(dtype::bf16, rounding::nearest_even));
   INFO(told(c));
   CHECK(c.verdict == analysis::outcome::agree);
+}
+
+TEST_CASE("codes that are cut are named, and never called equal without their values") {
+  for (const dtype t : {dtype::f8e4m3fn, dtype::f8e5m2, dtype::i8}) {
+    const auto c = compared(quantised(t, rounding::nearest_even), quantised(t, rounding::toward_zero));
+    INFO(name_of(t) << "; " << told(c));
+    CHECK(first(c) == "quantise bias truncating-cast");
+  }
 }

@@ -71,3 +71,11 @@ TEST_CASE("a count of maxima that is zero is impossible, whatever the precision"
   CHECK(first(c) == "count invariant rounding-order");
   CHECK(nonfinite(c) == "division");
 }
+
+TEST_CASE("the division by a count of zero overflows nothing") {
+  const auto c = compared(tie_share(false), tie_share(true));
+  INFO(told(c));
+  REQUIRE(c.nonfinite_origin);
+  CHECK(c.nonfinite_origin->symptom == "inf");
+  CHECK(c.nonfinite_origin->cause == "open");
+}

@@ -52,3 +52,10 @@ TEST_CASE("every gradient is a quarter: the divisor is named") {
   CHECK(number(c, "factor") == doctest::Approx(0.25).epsilon(1e-4));
   CHECK(c.roots.size() == 1);
 }
+
+TEST_CASE("a sum over four ranks that is divided by the two of another axis") {
+  const auto c = compared(reduced(1), reduced(2), ranks, ranks);
+  INFO(told(c));
+  CHECK(first(c) == "gradient reduction factor wrong-divisor");
+  CHECK(number(c, "factor") == doctest::Approx(0.5).epsilon(1e-4));
+}

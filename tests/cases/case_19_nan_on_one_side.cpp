@@ -40,3 +40,24 @@ TEST_CASE("NaN at the same place in both agrees and is bad health") {
   CHECK(c.verdict == analysis::outcome::agree);
   CHECK(c.health == analysis::health::nonfinite);
 }
+
+TEST_CASE("as many NaN at another place are a difference") {
+  for (const bool written : {false, true}) {
+    const auto with_nan = [written](std::size_t place) -> program {
+      return [=](session&, std::int32_t) {
+        std::vector<double> raw = normal(2000, 6);
+        raw[place] = not_a_number;
+        const array x(dtype::f32, {50, 40}, raw);
+        NUMDIFF_OP(op, "load", constants, numdiff::dtypes(dtype::f32, dtype::f32, dtype::f32));
+        if (written)
+          NUMDIFF_OUTPUT(op, "x", x.seen());
+        else
+          NUMDIFF_INPUT(op, "x", x.seen());
+      };
+    };
+    const auto c = compared(with_nan(3), with_nan(4));
+    INFO(written << "; " << told(c));
+    CHECK(c.verdict == analysis::outcome::differ);
+    CHECK(number(c, "nan_mismatch") == 2);
+  }
+}

@@ -4,6 +4,7 @@
 #include "analysis/expect/broadcast.hpp"
 #include "analysis/expect/kinds.hpp"
 #include "analysis/expect/lost_steps.hpp"
+#include "analysis/expect/sum_reviews.hpp"
 
 namespace numdiff::analysis::expect {
 namespace {
@@ -47,28 +48,6 @@ struct gelu_parts {
   }
 };
 
-// Zero, or so low that a second one leaves the range.
-bool is_mask(const tensor& x, double maximum) {
-  bool hides = false;
-  for (const double v : x.values) {
-    if (v == 0) continue;
-    if (!(v <= -maximum / 4) || std::isinf(v)) return false;
-    hides = true;
-  }
-  return hides;
-}
-
-void review_masks(const call& c, judgement& j) {
-  if (j.cause_hint != "op-overflow" || j.nonfinite_replayed == 0) return;
-  const double maximum = grid_of(c.write(0).type).maximum;
-  std::int64_t masks = 0;
-  for (const operand& x : c.op().reads) masks += is_mask(x.value, maximum);
-  if (masks == 0) return;
-  j.cause_hint = "mask-add-overflow";
-  j.reason = "masks of the most negative number are added";
-  j.evidence.emplace_back("masks_added", static_cast<double>(masks));
-}
-
 // The sum of grid values drops few bits and often ties: where the result's spacing is 2^k times the
 // smaller spacing of its operands the variance is ulp^2/12 (1 + 2 * 4^-k), and 0 for k <= 0.
 expectations sum_of_terms(const call& c, double sign_of_rest) {
@@ -109,10 +88,7 @@ expectations sum_of_terms(const call& c, double sign_of_rest) {
     const rounding mode = static_cast<rounding>(c.op().row->output_rounding);
     if (mode == rounding::toward_zero || mode == rounding::stochastic) e[0].rounding.clear();
   }
-  e[0].review = [&c](const expectation& honest, judgement& j) {
-    review_masks(c, j);
-    if (c.op().reads.size() == 2) review_steps(c, c.op().reads[0], honest, j);
-  };
+  e[0].review = [&c](const expectation& honest, judgement& j) { review_sum(c, honest, j); };
   return e;
 }
 

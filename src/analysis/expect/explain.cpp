@@ -134,6 +134,31 @@ void explain_values(const op_instance& op, const expectation& honest, const outp
   if (j.cause_hint.empty() && adds_up(op.kind)) explain_grid(out, honest, format, j);
 }
 
+// Of elements that are not finite although the honest result fits: a candidate is named when it is so at just
+// these.
+void explain_nonfinite(const op_instance& op, const expectation& honest, const output_format& format,
+                       judgement& j) {
+  const operand& out = op.writes[j.write];
+  const std::size_t judged = honest.judged.empty() ? honest.exact.size() : honest.judged.size();
+  for (const hypothesis& h : honest.hypotheses) {
+    const std::vector<double> values = h.values(honest);
+    if (values.size() != honest.exact.size()) continue;
+    bool same = true;
+    for (std::size_t k = 0; k < judged && same; ++k) {
+      const std::size_t i = honest.judged.empty() ? k : static_cast<std::size_t>(honest.judged[k]);
+      const double stored = out.value.values[i], candidate = values[i];
+      if (std::isfinite(honest.exact[i]))
+        same = std::isfinite(stored) ? std::isfinite(candidate)
+                                     : stored == candidate || (std::isnan(stored) && std::isnan(candidate));
+    }
+    if (!same || fit_of(out, honest, format, values, format.mode).residual > std::max(j.limit, 1.0)) continue;
+    j.cause_hint = h.cause;
+    j.reason = h.form;
+    j.evidence.emplace_back("nonfinite_explained", static_cast<double>(j.nonfinite_created));
+    return;
+  }
+}
+
 }  // namespace
 
 fit fit_of(const operand& out, const expectation& honest, const output_format& format,
@@ -183,7 +208,8 @@ void explain(const op_instance& op, const expectation& honest, const output_form
   } else if (hidden > 0) {
     j.cause_hint = "nan-dropped";
   } else {
-    explain_values(op, honest, format, j);
+    if (j.nonfinite_created > 0) explain_nonfinite(op, honest, format, j);
+    if (j.cause_hint.empty()) explain_values(op, honest, format, j);
   }
 }
 

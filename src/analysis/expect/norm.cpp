@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "analysis/expect/kinds.hpp"
+#include "analysis/expect/norm_faults.hpp"
 #include "analysis/expect/row_moments.hpp"
 
 namespace numdiff::analysis::expect {
@@ -49,17 +50,10 @@ struct row_statistics {
   }
 };
 
-struct rows {
-  std::size_t count, length;
-  rows(const tensor& x) : count(0), length(last_of(x.shape)) {
-    count = length > 0 ? x.values.size() / length : 0;
-  }
-};
-
 template <class R>
 expectation normalised(const call& c, bool centred, const double* beta, const moments_of& replaced) {
   const tensor &x = c.read(0), &gamma = c.read(1);
-  const rows r(x);
+  const norm_rows r(x);
   require(gamma.values.size() == r.length, "a weight of another length than the rows");
   expectation e;
   e.resize(x.values.size(), c.wide());
@@ -104,7 +98,7 @@ expectations norm(const call& c, bool centred) {
 template <class R>
 expectations norm_gradient(const call& c, bool centred) {
   const tensor &dy = c.read(0), &x = c.read(1), &gamma = c.read(2);
-  const rows r(x);
+  const norm_rows r(x);
   require(dy.values.size() == x.values.size() && gamma.values.size() == r.length,
           "operands of different size");
   const double eps = c.scalar("eps");
@@ -224,56 +218,17 @@ void offer_statistics(const call& c, bool centred, expectation& e) {
 expectations rms_norm(const call& c) {
   expectations e = in_precision_of(c, [&]<class R>() { return norm<R>(c, false); });
   offer_statistics(c, false, e[0]);
+  e[0].review = [&c](const expectation& honest, judgement& j) { review_overflow(c, honest, false, j); };
   return e;
 }
-
-namespace {
-
-// Rows that are off by a factor each, and by no more than a variance whose mean square was rounded makes: the
-// order of its sums is not known, its size is.
-void review_variances(const call& c, const expectation& honest, judgement& j) {
-  if (j.v != verdict::beyond || !j.cause_hint.empty()) return;
-  const tensor &x = c.read(0), &y = c.write(0), &beta = c.read(2);
-  const rows r(x);
-  const double eps = c.scalar("eps");
-  std::int64_t off = 0, explained = 0;
-  double condition = 0;
-  for (std::size_t t = 0; t < r.count; ++t) {
-    const std::size_t first = t * r.length;
-    double sum = 0, squares = 0, yz = 0, zz = 0, yy = 0, expected = 0;
-    for (std::size_t i = 0; i < r.length; ++i) sum += x.values[first + i];
-    const double n = static_cast<double>(r.length), mean = sum / n;
-    for (std::size_t i = 0; i < r.length; ++i) {
-      const double z = honest.exact[first + i] - beta.values[i], w = y.values[first + i] - beta.values[i];
-      squares += square(x.values[first + i] - mean);
-      yz += w * z;
-      zz += z * z;
-      yy += w * w;
-      expected += square(grid_of(y.type).ulp(y.values[first + i])) / 12 + honest.variance[first + i];
-    }
-    const double variance = squares / n, factor = zz > 0 ? yz / zz : 1;
-    if (!(factor > 0) || std::fabs(factor - 1) <= 1e-3) continue;
-    ++off;
-    const double formed = (variance + eps) / square(factor) - eps;
-    const double mean_square = variance + square(mean);
-    const double reach = 4 * c.unit() * mean_square * (2 + std::log2(n));
-    const bool alone = yy - factor * yz <= 4 * expected * std::max(1.0, square(factor));
-    explained += alone && std::fabs(formed - variance) <= reach;
-    condition = std::max(condition, square(mean) / std::max(variance, 1e-300));
-  }
-  if (off == 0 || explained < off || condition <= 100) return;
-  j.cause_hint = "cancellation";
-  j.reason = "the rounding of the mean square is in the variance";
-  j.evidence.emplace_back("condition", condition);
-  j.evidence.emplace_back("rows_off", static_cast<double>(off));
-}
-
-}  // namespace
 
 expectations layer_norm(const call& c) {
   expectations e = in_precision_of(c, [&]<class R>() { return norm<R>(c, true); });
   offer_statistics(c, true, e[0]);
-  e[0].review = [&c](const expectation& honest, judgement& j) { review_variances(c, honest, j); };
+  e[0].review = [&c](const expectation& honest, judgement& j) {
+    review_overflow(c, honest, true, j);
+    review_variances(c, honest, j);
+  };
   return e;
 }
 

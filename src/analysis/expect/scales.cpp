@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <stdexcept>
 #include <string>
-#include <unordered_map>
 #include <vector>
+
+#include "analysis/expect/scale_map.hpp"
 
 namespace numdiff::analysis::expect {
 namespace {
@@ -14,53 +17,72 @@ constexpr double overshoot_limit = 4;
 constexpr double negligible = 0x1p-20;  // of the squared norm
 constexpr double idle_limit = 0x1p-4;   // octaves of range that no recipe leaves unused
 
-// Elements that share a scale value.
+// Elements that share a scale.
 struct scale_group {
-  double amax = 0, yv = 0, vv = 0, rest = 0, expected = 0;
+  double scale = 0, amax = 0, yv = 0, vv = 0, rest = 0, expected = 0;
 };
 
-using groups = std::unordered_map<double, scale_group>;
+// The group of every element: scales rounded to powers of two repeat, so that groups are told by their place,
+// and by their scale's value only where the layout is not known.
+std::vector<std::size_t> places(const operand& scaled) {
+  std::vector<std::size_t> group(scaled.value.values.size());
+  try {
+    const scale_map map = scale_map_of(scaled.scaling, scaled.value.shape);
+    for (std::size_t i = 0; i < group.size(); ++i) group[i] = map.at(i);
+  } catch (const std::runtime_error&) {
+    std::map<double, std::size_t> seen;
+    for (std::size_t i = 0; i < group.size(); ++i)
+      group[i] = seen.emplace(scaled.value.scales[i], seen.size()).first->second;
+  }
+  return group;
+}
+
+struct groups {
+  std::vector<std::size_t> of;  // every element
+  std::vector<scale_group> all;
+};
 
 // By the scales of the one of the two that has them.
-groups groups_of(const tensor& x, const tensor& y, const std::vector<double>& scales) {
-  groups all;
+groups groups_of(const tensor& x, const tensor& y, const operand& scaled) {
+  groups g;
+  g.of = places(scaled);
+  if (!g.of.empty()) g.all.resize(*std::max_element(g.of.begin(), g.of.end()) + 1);
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     if (!std::isfinite(x.values[i]) || !std::isfinite(y.values[i])) continue;
-    scale_group& g = all[scales[i]];
-    g.amax = std::max(g.amax, std::fabs(x.values[i]));
-    g.yv += y.values[i] * x.values[i];
-    g.vv += x.values[i] * x.values[i];
+    scale_group& s = g.all[g.of[i]];
+    s.scale = scaled.value.scales[i];
+    s.amax = std::max(s.amax, std::fabs(x.values[i]));
+    s.yv += y.values[i] * x.values[i];
+    s.vv += x.values[i] * x.values[i];
   }
-  return all;
+  return g;
 }
 
 // Every group is off by a factor of its own and by nothing else.
-bool only_factors(const tensor& x, const tensor& y, const std::vector<double>& scales, groups& all) {
-  const grid g = grid_of(y.type);
+bool only_factors(const tensor& x, const tensor& y, groups& g) {
+  const grid numbers = grid_of(y.type);
   bool apart = false;
+  double rest = 0, expected = 0, elements = 0, fitted = 0;
   for (std::size_t i = 0; i < y.values.size(); ++i) {
-    if (!std::isfinite(x.values[i]) || !std::isfinite(y.values[i])) continue;
-    scale_group& s = all[scales[i]];
-    const double c = s.vv > 0 ? s.yv / s.vv : 1, exact = c * x.values[i];
+    if (!std::isfinite(x.values[i]) || !std::isfinite(y.values[i]) || x.values[i] == 0) continue;
+    const scale_group& s = g.all[g.of[i]];
+    const double c = s.yv / s.vv, exact = c * x.values[i];
     apart = apart || std::fabs(c - 1) > 0.05;
-    s.rest += (y.values[i] - exact) * (y.values[i] - exact);
+    ++elements;
+    rest += (y.values[i] - exact) * (y.values[i] - exact);
     // The grid that rounded it was finer or coarser by the factor.
-    const double own = y.scales.empty() ? 1 : y.scales[i];
-    const double step = own * g.ulp(exact / own);
-    s.expected += step * step / 12;
+    const double own = std::fabs(y.scales.empty() ? 1 : y.scales[i]);
+    const double step = own * (own != 0 ? numbers.ulp(exact / own) : 0);
+    expected += step * step / 12;
   }
-  double rest = 0, expected = 0;
-  for (const auto& [scale, s] : all) {
-    rest += s.rest;
-    expected += s.expected;
-  }
-  return apart && rest <= 1.7 * expected;
+  for (const scale_group& s : g.all) fitted += s.vv > 0;
+  // The factor of a group takes one of its errors along; a group of one element fits any.
+  if (elements < 2 * fitted) return false;
+  return apart && rest <= 1.7 * expected * (1 - fitted / elements);
 }
 
-void try_factors(const tensor& x, const tensor& y, const std::vector<double>& scales, judgement& j) {
-  if (j.v != verdict::beyond || !j.cause_hint.empty()) return;
-  groups all = groups_of(x, y, scales);
-  if (!only_factors(x, y, scales, all)) return;
+void try_factors(const tensor& x, const tensor& y, groups& g, judgement& j) {
+  if (j.v != verdict::beyond || !j.cause_hint.empty() || !only_factors(x, y, g)) return;
   j.cause_hint = "scale-mismatch";
   j.reason = "values are off by a factor for each scale";
 }
@@ -93,8 +115,11 @@ lost_lines lines_under_shared_scales(const tensor& x, const tensor& y, std::size
     errors[line] += (y.values[i] - x.values[i]) * (y.values[i] - x.values[i]);
   }
   lost_lines best;
+  // Below this share of the largest; integers have no number below their step.
+  const grid numbers = grid_of(y.type);
+  const double little = std::max(0x1p-10, numbers.smallest() / numbers.maximum);
   for (std::size_t r = 0; r < lines;) {
-    const auto small = [&] { return tops[r] > 0 && tops[r] < 0x1p-10 * top; };
+    const auto small = [&] { return tops[r] > 0 && tops[r] < little * top; };
     if (!small()) {
       ++r;
       continue;
@@ -115,7 +140,7 @@ lost_lines lines_under_shared_scales(const tensor& x, const tensor& y, std::size
     if (range.count > best.count) best = range;
   }
   // What vanished of it weighs no more than what rounding does to values in the format's normal range.
-  if (best.error <= grid_of(y.type).unit()) return none;
+  if (best.error <= numbers.unit()) return none;
   if (best.count * 8 < static_cast<std::int64_t>(lines) || best.share < 0.1) return none;
   // The rest stands clear of it, line by line.
   for (std::size_t r = 0; r < lines; ++r) {
@@ -128,9 +153,12 @@ lost_lines lines_under_shared_scales(const tensor& x, const tensor& y, std::size
 
 }  // namespace
 
-void review_scales(const tensor& source, const tensor& quantised, const expectation& honest, judgement& j) {
+void review_scales(const operand& from, const operand& to, const expectation& honest, judgement& j) {
+  const tensor &source = from.value, &quantised = to.value;
   if (quantised.scales.empty()) {
-    if (!source.scales.empty()) try_factors(source, quantised, source.scales, j);
+    if (source.scales.empty()) return;
+    groups read = groups_of(source, quantised, from);
+    try_factors(source, quantised, read, j);
     return;
   }
   std::int64_t nonfinite = 0, unscaled = 0, unheld = 0;
@@ -161,15 +189,17 @@ void review_scales(const tensor& source, const tensor& quantised, const expectat
   }
   if (j.cause_hint == "scale-direction" || j.cause_hint == "scale-index") return;
   const grid numbers = grid_of(quantised.type);
-  const groups all = groups_of(source, quantised, quantised.scales);
+  groups written = groups_of(source, quantised, to);
+  try_factors(source, quantised, written, j);
+  if (j.cause_hint == "scale-mismatch") return;
   double most = 0, least = HUGE_VAL;
   bool ones = true;
-  for (const auto& [scale, g] : all) {
-    if (g.amax == 0 || scale == 0) continue;
-    const double use = g.amax / (std::fabs(scale) * numbers.maximum);
+  for (const scale_group& g : written.all) {
+    if (g.amax == 0 || g.scale == 0) continue;
+    const double use = g.amax / (std::fabs(g.scale) * numbers.maximum);
     most = std::max(most, use);
     least = std::min(least, use);
-    ones = ones && scale == 1;
+    ones = ones && g.scale == 1;
   }
   if (most == 0) return;
   double clip_sq = 0;
@@ -213,7 +243,6 @@ void review_scales(const tensor& source, const tensor& quantised, const expectat
     j.evidence.emplace_back("group_error", lost.error);
     return;
   }
-  try_factors(source, quantised, quantised.scales, j);
 }
 
 }  // namespace numdiff::analysis::expect

@@ -7,6 +7,6 @@ namespace numdiff::analysis::expect {
 
 // Adds evidence (scale_use: amax of a group over what its scale reaches, largest and smallest) and turns the
 // answer to beyond when values are lost that a scale from their amax would keep.
-void review_scales(const tensor& source, const tensor& quantised, const expectation& honest, judgement& j);
+void review_scales(const operand& source, const operand& quantised, const expectation& honest, judgement& j);
 
 }  // namespace numdiff::analysis::expect

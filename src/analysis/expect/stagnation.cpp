@@ -4,9 +4,6 @@
 
 namespace numdiff::analysis::expect {
 
-// What an accumulator may lose and still be called rounding, of the sum of magnitudes.
-constexpr double most_lost = 0.05;
-
 void review_stagnation(const call& c, const reduction_axes& axes, double divisor, const expectation& honest,
                        judgement& j) {
   if (!c.sum().narrow() || !j.cause_hint.empty()) return;

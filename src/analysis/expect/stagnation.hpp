@@ -5,6 +5,9 @@
 
 namespace numdiff::analysis::expect {
 
+// What an accumulator may lose and still be called rounding, of the sum of magnitudes.
+inline constexpr double most_lost = 0.05;
+
 // Of sums over these axes of the first read, divided by `divisor`.
 void review_stagnation(const call& c, const reduction_axes& axes, double divisor, const expectation& honest,
                        judgement& j);
