@@ -106,9 +106,10 @@ void comparer::judge_factors(std::vector<item>& items) {
       if (!y.counted || y.any().role == role::scalar) continue;
       const bool equal = y.verdict == verdict::equal;
       const distances d = equal ? distances() : distance(*y.reference_merged, *y.test_merged);
-      if (!y.any().written) alike = alike && (equal || (d.from_values && d.relative_l2 < 0.1));
+      const bool known = d.from_values || (d.from_sketch && !d.contaminated);
+      if (!y.any().written) alike = alike && (equal || (known && d.relative_l2 < 0.1));
       if (y.any().written)
-        apart = apart || (d.from_values && d.cosine > 0.99 && std::abs(d.factor * r / t - 1) < 0.1);
+        apart = apart || (known && d.cosine > 0.99 && std::abs(d.factor * r / t - 1) < 0.1);
     }
     if (!alike || !apart) continue;
     x.verdict = verdict::beyond;

@@ -71,16 +71,17 @@ bool divided_by_group(const evidence& e, const rule&) {
          std::fmod(static_cast<double>(e.world_size), divisor) == 0 &&
          near(f * divisor, e.averages ? ranks : 1);
 }
+// A constant that was rounded is more than a factor.
 bool any_factor(const evidence& e, const rule&) {
   double f = 0;
-  return local_factor(e, f);
+  return local_factor(e, f) && e.local->cause_hint != "constant-precision";
 }
 bool again(const evidence& e, const rule&) {
   double f = 0;
   return e.factor_upstream && (local_factor(e, f) || (e.scalar_differs && e.scalar_factor));
 }
 bool other_factor(const evidence& e, const rule&) {
-  return e.scalar_differs && e.scalar_factor;
+  return e.scalar_differs && e.scalar_factor && !e.scalar_rounded;
 }
 bool handled(const evidence& e, const rule&) {
   return e.skipped_step && e.phase != phase::forward && e.own != nullptr && e.own->nonfinite() > 0;

@@ -233,6 +233,27 @@ TEST_CASE("a constant of fewer bits than the op records") {
   CHECK(compare(a.run(), c.run()).verdict == outcome::agree);
 }
 
+TEST_CASE("a factor of fewer bits, told or not, is a constant that was rounded") {
+  const auto scaled = [](double told, double used, dtype out, level l = level::tensors) {
+    run_builder built(1, l);
+    const std::vector<double> x = numbers(320, 15);
+    built->op(0, "", "scaled", "scale").output_dtype = static_cast<std::uint16_t>(out);
+    built->input("x", whole(x));
+    built->scalar("factor", told);
+    built->output("y", whole(times(x, used), out));
+    return built;
+  };
+  const double factor = 100.0 / 7, low = 14.3125;  // the nearest of bf16
+  run_builder a = scaled(factor, factor, dtype::f32), untold = scaled(factor, low, dtype::f32),
+              told = scaled(low, low, dtype::bf16), other = scaled(15, 15, dtype::bf16);
+  CHECK(first(compare(a.run(), untold.run())) == "scaled ND802");
+  CHECK(first(compare(a.run(), told.run())) == "scaled ND802");
+  CHECK(first(compare(a.run(), other.run())) == "scaled ND507");
+  run_builder c = scaled(factor, factor, dtype::f32, level::sketch),
+              d = scaled(low, low, dtype::bf16, level::sketch);
+  CHECK(first(compare(c.run(), d.run())) == "scaled ND802");
+}
+
 TEST_CASE("an op that passes on what it got is no root, one that adds its own error is") {
   const double inf = std::numeric_limits<double>::infinity();
   const auto masked = [&](bool whole_row, double error) {

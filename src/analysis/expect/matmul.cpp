@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "analysis/expect/forensics.hpp"
+#include "analysis/expect/stagnation.hpp"
 
 namespace numdiff::analysis::expect {
 namespace {
@@ -326,6 +327,7 @@ expectations matmul(const call& c) {
   e[0].review = [&c, p, masked = e[0].review](const expectation& honest, judgement& j) {
     if (masked) masked(honest, j);
     name_accumulator(c, p, honest, j);
+    review_stagnation(c, p, honest, j);
   };
   e[0].know_factor("alpha", p.alpha);
   if (p.alpha != 1 && p.addend == nullptr) {

@@ -119,6 +119,18 @@ TEST_CASE("a declared accumulator that no longer moves") {
   accepts(reduced("sum", few, {3}, added(few, 2, dtype::f16), dtype::f16, dtype::f16));
 }
 
+TEST_CASE("a product whose declared accumulator no longer moves") {
+  for (const std::size_t k : {std::size_t{40}, std::size_t{3000}}) {
+    const tensor a = stored(dtype::bf16, {6, static_cast<std::int64_t>(k)}, positive(6 * k)),
+                 b = stored(dtype::bf16, {static_cast<std::int64_t>(k), 4}, positive(4 * k));
+    execution e("matmul", dtype::bf16, dtype::bf16, dtype::bf16);
+    e.row().k = static_cast<std::int64_t>(k);
+    e.read(a).read(b);
+    e.write(stored(dtype::bf16, {6, 4}, product({dtype::bf16}, a, b, 6, 4, k)));
+    k > 1000 ? blames(e, "low-precision-accumulate") : accepts(e);
+  }
+}
+
 TEST_CASE("the largest magnitude of each row") {
   tensor x = stored(dtype::f32, {3, 40}, positive(120));
   x.values[17] = -9;
