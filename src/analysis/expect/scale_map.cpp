@@ -55,6 +55,7 @@ scale_map scale_map_of(std::string_view scaling, const std::vector<std::int64_t>
   } else if (granularity == "mx" || granularity == "nvfp4") {
     extent.assign(shape.size(), 1);
     extent[static_cast<std::size_t>(axis)] = granularity == "mx" ? 32 : 16;
+    map.finest = true;
   } else {
     throw std::runtime_error("a scaling of unknown granularity");
   }

@@ -14,6 +14,7 @@ struct scale_map {
   std::size_t groups = 1;
   double global = 1;     // second-level scale
   bool encodes = false;  // code = round(value * scale)
+  bool finest = false;   // blocks that the format prescribes: it has no smaller ones
 
   // The group of the element at row-major index i.
   [[nodiscard]] std::size_t at(std::size_t i) const noexcept {

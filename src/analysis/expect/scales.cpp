@@ -24,10 +24,11 @@ struct scale_group {
 
 // The group of every element: scales rounded to powers of two repeat, so that groups are told by their place,
 // and by their scale's value only where the layout is not known.
-std::vector<std::size_t> places(const operand& scaled) {
+std::vector<std::size_t> places(const operand& scaled, bool& finest) {
   std::vector<std::size_t> group(scaled.value.values.size());
   try {
     const scale_map map = scale_map_of(scaled.scaling, scaled.value.shape);
+    finest = map.finest;
     for (std::size_t i = 0; i < group.size(); ++i) group[i] = map.at(i);
   } catch (const std::runtime_error&) {
     std::map<double, std::size_t> seen;
@@ -40,12 +41,13 @@ std::vector<std::size_t> places(const operand& scaled) {
 struct groups {
   std::vector<std::size_t> of;  // every element
   std::vector<scale_group> all;
+  bool finest = false;  // blocks of the format itself, which cannot be smaller
 };
 
 // By the scales of the one of the two that has them.
 groups groups_of(const tensor& x, const tensor& y, const operand& scaled) {
   groups g;
-  g.of = places(scaled);
+  g.of = places(scaled, g.finest);
   if (!g.of.empty()) g.all.resize(*std::max_element(g.of.begin(), g.of.end()) + 1);
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     if (!std::isfinite(x.values[i]) || !std::isfinite(y.values[i])) continue;
@@ -228,7 +230,7 @@ void review_scales(const operand& from, const operand& to, const expectation& ho
   }
   const std::size_t width = source.shape.size() < 2 ? 0 : static_cast<std::size_t>(source.shape.back());
   for (const bool rows : {true, false}) {
-    if (width == 0) break;
+    if (width == 0 || written.finest) break;
     const lost_lines lost =
         lines_under_shared_scales(source, quantised, rows ? source.values.size() / width : width,
                                   [&](std::size_t i) { return rows ? i / width : i % width; });

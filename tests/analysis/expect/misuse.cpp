@@ -149,6 +149,15 @@ TEST_CASE("columns that share their rows' scales with much larger ones") {
         stored(dtype::f8e4m3fn, {12, 32}, source.values, rounding::nearest_even, of_elements(g)),
         role::output, by_row);
     CHECK((answer(e).cause_hint == "scale-granularity") == apart);
+
+    // A block of MX cannot be split.
+    const grouped own = scales_of(source.values, 32, 1, 32, 448, true);
+    execution block("cast", dtype::f32, dtype::f32, dtype::f8e4m3fn);
+    block.read(source).write(
+        stored(dtype::f8e4m3fn, {12, 32}, source.values, rounding::nearest_even, of_elements(own)),
+        role::output, by_mx);
+    CHECK(answer(block).cause_hint != "scale-granularity");
+    CHECK(answer(block).v == analysis::verdict::within);
   }
 }
 
