@@ -29,6 +29,7 @@ struct item {
   distances apart;
   double limit = 0;
   bool test_lost = false, reference_lost = false;        // most of what it should hold (lost.cpp)
+  bool other_meaning = false;                            // the runs reduce other dimensions of one shape
   bool test_unmoved = false, reference_unmoved = false;  // by a step of the other run (lost_steps.cpp)
   // Where good runs told their distance (judge_noise.cpp).
   bool settled = false;         // within it: no rule is asked

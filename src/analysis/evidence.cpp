@@ -157,7 +157,8 @@ evidence comparer::evidence_of(const item& x, const op_pair& pair, side where, c
     }
   }
   if (is_test) e.noise_limit = x.noise_limit;
-  if (is_test && c.written && !e.replayed && x.verdict == verdict::beyond && x.noise_limit == 0)
+  if (is_test && c.written && (!e.replayed || x.other_meaning) && x.verdict == verdict::beyond &&
+      x.noise_limit == 0)
     e.apart_limit = x.limit;
   if (is_test && c.role != role::scalar && !e.own->local && !e.partner->local && e.own->covered &&
       e.partner->covered && pair.fate == fate::matched) {

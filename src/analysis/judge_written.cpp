@@ -163,7 +163,8 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
   }
   // Replay computes in floating point, where neighbours among large integers are one number.
   const auto exact = [](const merged_capture& c) { return !is_wide_integer(c.type) || c.amax < 0x1p53; };
-  if (own != nullptr && own->worst.v == verdict::within && exact(r) && exact(t)) {
+  x.other_meaning = own != nullptr && other != nullptr && own->worst.choice != other->worst.choice;
+  if (own != nullptr && own->worst.v == verdict::within && exact(r) && exact(t) && !x.other_meaning) {
     x.verdict = verdict::within;
     return;
   }

@@ -254,6 +254,22 @@ TEST_CASE("a factor of fewer bits, told or not, is a constant that was rounded")
   CHECK(first(compare(c.run(), d.run())) == "scaled ND802");
 }
 
+TEST_CASE("sums over the other dimension of a square tensor") {
+  const auto sums = [](bool rows, dtype type) {
+    run_builder built;
+    const std::vector<double> x = rounded(numbers(400, 17), dtype::bf16);
+    std::vector<double> y(20, 0);
+    for (std::size_t i = 0; i < 400; ++i) y[rows ? i / 20 : i % 20] += x[i];
+    built->op(0, "", "bias", "sum").output_dtype = static_cast<std::uint16_t>(type);
+    built->input("dy", whole(x, dtype::f32, {20, 20}));
+    built->output("db", whole(y, type));
+    return built;
+  };
+  run_builder a = sums(true, dtype::f32), b = sums(false, dtype::f32), c = sums(true, dtype::bf16);
+  CHECK(compare(a.run(), b.run()).verdict == outcome::differ);
+  CHECK(compare(a.run(), c.run()).verdict == outcome::agree);
+}
+
 TEST_CASE("an op that passes on what it got is no root, one that adds its own error is") {
   const double inf = std::numeric_limits<double>::infinity();
   const auto masked = [&](bool whole_row, double error) {

@@ -15,7 +15,9 @@ namespace numdiff::analysis::expect {
 struct reduction_axes {
   std::vector<std::size_t> kept, reduced;
   // The addends of a result lie one behind the other.
-  [[nodiscard]] bool contiguous() const noexcept { return reduced.size() < 2 || reduced[1] == 1; }
+  [[nodiscard]] bool contiguous() const noexcept {
+    return reduced.empty() || reduced.back() + 1 == reduced.size();
+  }
 };
 
 // The dimensions that ops of a kind reduce when a shape leaves the choice.
@@ -30,6 +32,7 @@ enum class usual_axes { leading, trailing };
 [[nodiscard]] double distance_to(const expectation& e, const tensor& stored) noexcept;
 
 // make(axes) for the choice that comes nearest to what was written.
+// The expectation names the choice (expectation::choice).
 template <class F>
 expectation nearest_of(const std::vector<reduction_axes>& choices, const tensor& written, F&& make) {
   require(!choices.empty(), "the output is not a reduction of the input's shape");
@@ -38,7 +41,10 @@ expectation nearest_of(const std::vector<reduction_axes>& choices, const tensor&
   for (std::size_t i = 1; i < choices.size(); ++i) {
     expectation other = make(choices[i]);
     const double d = distance_to(other, written);
-    if (d < least) best = std::move(other), least = d;
+    if (d >= least) continue;
+    best = std::move(other);
+    best.choice = static_cast<int>(i);
+    least = d;
   }
   return best;
 }

@@ -136,12 +136,16 @@ expectations scale(const call& c) {
   const double factor = c.scalar("factor");
   const double rounded = c.sum().numbers.round(factor);
   const double off = factor != 0 ? std::fabs(rounded / factor - 1) : 0;
+  const double inverse = factor != 0 ? std::nearbyint(1 / factor) : 0;
+  const double near_whole = std::fabs(inverse * factor - 1);
+  const double inverse_off = inverse >= 2 && near_whole < 0x1p-23 ? near_whole : 0;
   const std::size_t n = x.values.size();
   expectations scaled = map(c, n, [&](expectation& e, std::size_t i) {
     const long double v = static_cast<long double>(x.values[i]) * static_cast<long double>(factor);
     const double size = std::fabs(static_cast<double>(v));
     e.set(i, v, c.rounds_twice(0) ? step_variance(c.sum(), v) : 0);
-    if (off > 0) e.allow(i, off * size + c.sum().numbers.smallest());
+    // Some divide by the whole number whose rounded inverse is told.
+    if (off + inverse_off > 0) e.allow(i, (off + inverse_off) * size + c.sum().numbers.smallest());
   });
   know_multiplier(scaled[0], factor);
   scaled[0].review = [&c](const expectation& honest, judgement& j) {

@@ -49,6 +49,7 @@ struct expectation {
   bool judges_hidden = false;   // the places that the output hides are the op's business
   double divisor = 0;           // the count that the result was divided by, 0 none
   bool copies = false;          // values must be equal, not near
+  int choice = 0;               // of the meanings that shapes leave open, the one that was written
   double grain = 0;             // of sums and products below the normal range of the op's arithmetic
   double probe_ratio = 0;       // of random projections of what is not replayed
   double probe_limit = 0;       // 0: not probed

@@ -190,6 +190,7 @@ output_format output_format_of(const op_instance& op, const operand& out) noexce
 judgement judge(const op_instance& op, std::size_t write, const expectation& honest) {
   judgement j;
   j.write = write;
+  j.choice = honest.choice;
   const operand& out = op.writes[write];
   const output_format format = output_format_of(op, out);
   const std::size_t judged = honest.judged.empty() ? honest.exact.size() : honest.judged.size();

@@ -47,6 +47,8 @@ double squared(double x) {
   return x * x;
 }
 
+constexpr double coherent = 1e4;  // mean^2 over the variance
+
 // What the rounding of n mean squares leaves of a variance that is formed as their difference.
 void review_variance(const call& c, const reduction_axes& axes, const expectation& honest, judgement& j) {
   const rows_of x(c, axes);
@@ -75,14 +77,17 @@ void review_variance(const call& c, const reduction_axes& axes, const expectatio
     if (error <= (j.cause_hint.empty() ? allowed : 0.01 * exact)) continue;
     ++off;
     if (exact > 0) condition = std::max(condition, static_cast<double>(mean * mean) / exact);
-    const double reach = 4 * c.unit() * mean_square * (2 + std::log2(static_cast<double>(row.size())));
+    // Squares of numbers far from zero are alike, so that the errors of adding them in order are, too.
+    const double order = std::max(4 * (2 + std::log2(static_cast<double>(row.size()))),
+                                  condition > coherent ? static_cast<double>(row.size()) : 0);
+    const double reach = c.unit() * mean_square * order;
     noise += error <= reach;
   }
   if (impossible > 0) {
     j.v = verdict::beyond;
     j.evidence.emplace_back("impossible", static_cast<double>(impossible));
   }
-  if (j.v != verdict::beyond || off == 0) return;
+  if (j.v != verdict::beyond || off == 0 || (!j.cause_hint.empty() && impossible == 0)) return;
   // All that is wrong is as large as the rounding of the squares, and they are far larger than the variance.
   if ((noise == off && condition > 100) || impossible > 0) {
     j.cause_hint = "cancellation";

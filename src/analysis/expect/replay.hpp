@@ -60,6 +60,7 @@ struct judgement {
   std::int64_t nonfinite_replayed = 0;  // not finite as the replay says it must be
   std::int64_t flushed = 0;             // zero although the replay is not
   std::int64_t saturated = 0;           // at the largest finite value of the format, replay beyond it
+  int choice = 0;                       // of the meanings that shapes leave open, the one that was written
   double outgrown = 0;                  // beyond for this alone: largest value over what its scale reaches
   std::vector<std::pair<std::string, double>> evidence;
   std::string

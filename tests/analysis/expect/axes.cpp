@@ -52,6 +52,7 @@ TEST_CASE("shapes tell which dimensions are reduced") {
   CHECK(choices[0].reduced == std::vector<std::size_t>{0, 7, 14, 21, 28});
   CHECK_FALSE(choices[0].contiguous());
   CHECK(reductions({3, 5, 7}, {3, 5, 1}, usual_axes::leading).front().contiguous());
+  CHECK_FALSE(reductions({3, 5, 7}, {5}, usual_axes::leading).front().contiguous());
   CHECK(reductions({3, 5, 7}, {}, usual_axes::leading).front().reduced.size() == 105);
   CHECK(reductions({3, 5, 7}, {15}, usual_axes::leading).front().kept.size() == 15);
   CHECK(reductions({3, 5, 7}, {2}, usual_axes::leading).empty());
@@ -129,6 +130,31 @@ TEST_CASE("a product whose declared accumulator no longer moves") {
     e.write(stored(dtype::bf16, {6, 4}, product({dtype::bf16}, a, b, 6, 4, k)));
     k > 1000 ? blames(e, "low-precision-accumulate") : accepts(e);
   }
+}
+
+TEST_CASE("statistics of channels, and a division in place of its rounded inverse") {
+  const tensor x = stored(dtype::f32, {3, 4, 50}, positive(600));
+  values means(4, 0), tops(4, 0);
+  for (std::size_t i = 0; i < 600; ++i) {
+    means[i / 50 % 4] += x.values[i] / 150;
+    tops[i / 50 % 4] = std::max(tops[i / 50 % 4], x.values[i]);
+  }
+  accepts(reduced("mean", x, {4}, means, dtype::f32, dtype::f32));
+  accepts(reduced("maximum", x, {4}, tops, dtype::f32, dtype::f32));
+  accepts(reduced(
+      "sum", x, {1, 4, 1},
+      [&] {
+        values sums = means;
+        for (double& v : sums) v *= 150;
+        return sums;
+      }(),
+      dtype::f32, dtype::f32));
+  execution e("scale", dtype::f32, dtype::f32, dtype::f32);
+  e.read(x).scalar("factor", static_cast<double>(1.0F / 6));
+  values sixths = x.values;
+  for (double& v : sixths) v /= 6;
+  e.write(stored(dtype::f32, {3, 4, 50}, sixths));
+  accepts(e);
 }
 
 TEST_CASE("the largest magnitude of each row") {
