@@ -11,6 +11,7 @@
 #include "analysis/align.hpp"
 #include "analysis/bridge.hpp"
 #include "analysis/comparison.hpp"
+#include "analysis/inherit.hpp"
 #include "analysis/judged_run.hpp"
 #include "analysis/measure.hpp"
 #include "analysis/next_capture.hpp"
@@ -84,6 +85,9 @@ class comparer {
   // writes (judge_written.cpp)
   void judge_written(item& x, const op_pair& pair, const local_result& reference, const local_result& test,
                      const std::vector<item>& all);
+  // (judge_distance.cpp)
+  void judge_distance(item& x, const op_pair& pair, const std::vector<item>& all);
+  std::optional<read_distance> read_apart(const item& in);
   void judge_scalar(item& x);
   [[nodiscard]] bool rounded_to_its_op(const item& x, double reference, double test) const;
   std::optional<measured> values_apart(const merged_capture& reference, const merged_capture& test);

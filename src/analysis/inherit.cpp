@@ -14,8 +14,11 @@ constexpr double estimate = 1.5;  // distances from sketches are off by a few ti
 constexpr std::string_view smooth[] = {"cast", "copy", "embedding", "gelu", "mask", "rope", "scale", "silu"};
 constexpr double smooth_gain = 16;
 
-constexpr double rho = 0.4247;          // rms error of one rounding, in unit roundoffs
-constexpr double uneven = 4;            // squared addends of products over those of evenly spread ones
+constexpr double rho = 0.4247;     // rms error of one rounding, in unit roundoffs
+constexpr double uneven = 4;       // squared addends of products over those of evenly spread ones
+constexpr double tightest = 0.85;  // of the bound for any order, what sorted and ramped sums reach (tests)
+constexpr double most_unlike =
+    64;  // addends whose errors are independent in any data; 3 times more at 16384 (ramps)
 constexpr double usual_cancelling = 2;  // squared addends over the squared result; 1 for random signs
 
 // The rms of n running sums S_k of addends in random order is the root of this over n, in results:
@@ -103,6 +106,31 @@ inner_limits limits_of_rounding(std::string_view kind, const std::vector<read_di
     for (std::size_t i = 1; i < reads.size(); ++i)
       widest += 2 * (how.reference_unit + how.test_unit) * reads[i].amax / most_of_usual;
   }
+  // A mean that is subtracted leaves its error.
+  if (is(kind, {"layer_norm", "layer_norm_gradient", "variance"})) {
+    double amplified = 1;
+    for (const read_distance& r : reads) amplified = std::max(amplified, r.over_deviation);
+    widest *= amplified;
+  }
+  // One long chain of positive addends may err to one side.
+  if (is(kind, {"sum_of_squares", "variance"})) {
+    double all = n;
+    if (kind == "sum_of_squares") {
+      all = 0;
+      for (const read_distance& r : reads) all += r.count;
+    }
+    widest = std::max(widest, how.unit() * all / most_of_usual);
+  }
+  // The error of the mean adds its square to a variance, which may be all that there is.
+  if (kind == "variance" && !reads.empty() && norm > 0) {
+    const double mean_square = reads[0].norm * reads[0].norm / std::max(reads[0].count, 1.0);
+    widest += std::pow(how.unit() * n, 2) * mean_square * std::sqrt(count) / norm;
+  }
+  // Of confident rows little is left of 1: errors are those of the logits.
+  if (kind == "cross_entropy" && !reads.empty() && norm > 0)
+    widest += how.unit() * reads[0].amax * std::sqrt(count) / norm;
+  if (kind == "cross_entropy_gradient" && !reads.empty())
+    widest *= 1 + std::exp(2 * reads[0].amax) / std::max(n - 1, 1.0);
   inner_limits limits = {widest + how.partial, most_of_usual * widest + stored, false};
   // Few bits err to one side, and long chains of squares absorb them.
   if (how.unit() > few_bits || !(norm > 0) || (!sums && !product)) return limits;
@@ -113,13 +141,23 @@ inner_limits limits_of_rounding(std::string_view kind, const std::vector<read_di
   const double units = std::hypot(how.reference_unit, how.test_unit), any = by_any_order(n, addends, result),
                random = by_random_order(n, addends, result);
   limits.usual = std::min(limits.usual, rho * units * random + how.partial);
-  double most = rho * units * any * spread_of_rms(count);
-  // Results that cancel no more than those of random signs do were added in no order that makes them cancel.
-  if (addends <= usual_cancelling)
+  // Errors of numbers that follow each other smoothly repeat over stretches.
+  const double smooth = sums ? std::sqrt(std::max(n / most_unlike, 1.0)) : 1;
+  double most = rho * units * tightest * any * smooth * spread_of_rms(count);
+  // Sums of a tensor may be sorted; products of two are not, and those that cancel no more than random signs
+  // do were added in no order that makes them cancel.
+  if (product) most = std::min(most, most_of_usual * widest);
+  if (product && addends <= usual_cancelling)
     most = std::min(most, std::min(3.6 * spread_of_rms(count), 6 * std::sqrt(2.0)) * rho * units *
-                              by_random_order(n, product ? uneven * addends : addends, result));
-  limits.most = std::min(limits.most, most + stored);
-  limits.independent = true;
+                              by_random_order(n, uneven * addends, result));
+  // Every addition to the same side, of half the magnitudes on average.
+  const bool coherent = sums ? reads[0].repeats : reads[0].repeats && reads[1].repeats;
+  if (coherent) {
+    most = std::max(most, (how.reference_unit + how.test_unit) * n / 2 * std::sqrt(n * addends) * result);
+    limits.usual = std::min(widest + how.partial, most / most_of_usual + how.partial);
+  }
+  limits.most = most + stored;
+  limits.independent = !coherent;
   return limits;
 }
 

@@ -12,6 +12,9 @@ struct read_distance {
   double norm = 0;  // Euclidean
   double count = 0;
   double amax = 0;
+  bool repeats = false;       // roundings of its sums may repeat (repeats.hpp)
+  double over_deviation = 1;  // root mean square over the standard deviation
+  double factor = 1;          // best factor between the runs
 };
 
 // An upper bound of the relative distance of the output, infinite when the kind has none: exponentials,

@@ -1,17 +1,11 @@
 // What an op wrote: decided by its replay, else by the distance between the runs.
-#include <algorithm>
 #include <cmath>
 
-#include "analysis/cast_losses.hpp"
 #include "analysis/comparer.hpp"
-#include "analysis/expect/accumulator.hpp"
-#include "analysis/expect/stagnation.hpp"
-#include "analysis/inherit.hpp"
 #include "analysis/lookup.hpp"
 #include "analysis/nonfinite.hpp"
 #include "numdiff/decode.hpp"
 #include "numdiff/encode.hpp"
-#include "numdiff/format.hpp"
 
 namespace numdiff::analysis {
 
@@ -19,40 +13,6 @@ namespace {
 
 bool is_beyond(const local_judgement* j) {
   return j != nullptr && j->worst.v == verdict::beyond;
-}
-
-// One number, or many that are alike, are off by a common factor for any reason.
-bool varied(const merged_capture& m) {
-  const auto n = static_cast<double>(m.count - m.excluded());
-  return n >= 16 && m.sum_abs * m.sum_abs < 0.999 * n * m.sum_sq;
-}
-
-// Replay asks of these what their accumulator lost.
-bool adds_numbers(std::string_view kind) {
-  return kind == "sum" || kind == "mean";
-}
-
-// What the rounding of both results adds to their distance. Sums and products have bounds for all else, so
-// that each run is off by no more than its unit roundoff where its results are floats with a range of their
-// own.
-double rounding_apart(std::string_view kind, const merged_capture& r, const merged_capture& t,
-                      const inner_sums& how, bool nearest, bool scaled) {
-  const double widest = 16 * std::max(unit_roundoff(r.type), unit_roundoff(t.type));
-  const bool adds = kind == "add" || kind == "subtract";
-  const bool bounded = adds || kind == "sum" || kind == "mean" || kind == "matmul";
-  if (!bounded || scaled || r.partial || t.partial) return widest;
-  double sum = 0;
-  for (const merged_capture* m : {&r, &t}) {
-    const format f = format_of(m->type);
-    if (!f.is_float() || f.bits < 16 || !(m->sum_sq > 0)) return widest;
-    const double subnormal =
-        std::ldexp(1.0, f.min_exponent()) * std::sqrt(static_cast<double>(m->count) / m->sum_sq);
-    // What is stored is rounded already, by the last addition, or again.
-    const double last = unit_roundoff(m->type), inner = m == &r ? how.reference_unit : how.test_unit,
-                 unit = (last > inner ? last : 0) + (adds ? inner : 0);
-    sum += (nearest ? 1 : 2) * unit + subnormal;
-  }
-  return std::min(widest, sketch_error * sum);
 }
 
 }  // namespace
@@ -182,92 +142,9 @@ void comparer::judge_written(item& x, const op_pair& pair, const local_result& r
     return;
   }
 
-  // Without replay only the distance from the reference is left: an interval from the distances of
-  // the inputs, above which no honest op gets.
   x.verdict = verdict::undecided;
   x.reason = test.done ? "no expectation for this tensor" : test.why_not;
-  if (!same_update) return;
-  std::vector<read_distance> reads;
-  bool unequal = false;
-  double alpha = 1;
-  for (const item& in : all) {
-    if (!in.counted || in.any().written) continue;
-    if (in.any().role == role::scalar) {
-      if (names_.text(in.test->name) == "fill" && in.verdict != verdict::equal) {
-        x.reason = "hidden places, filled with other numbers, weigh in its distance";
-        return;
-      }
-      if (names_.text(in.test->name) == "alpha")
-        alpha = std::max(alpha, std::abs(scalar_of(test_.index.capture_row_of(in.test->members.front()))));
-      continue;
-    }
-    read_distance one;
-    const double reference_norm = std::sqrt(in.reference_merged->sum_sq);
-    one.norm = std::max(reference_norm, std::sqrt(in.test_merged->sum_sq));
-    one.count = static_cast<double>(in.test_merged->count);
-    one.amax = std::max(in.reference_merged->amax, in.test_merged->amax);
-    if (in.verdict != verdict::equal) {
-      distances d = in.apart;
-      if (!d.from_values && !d.from_sketch) d = distance(*in.reference_merged, *in.test_merged);
-      if ((!d.from_values && !d.from_sketch) || d.contaminated) return;
-      one.relative_l2 = reference_norm > 0 ? d.relative_l2 * reference_norm / one.norm : d.relative_l2;
-      unequal = unequal || d.relative_l2 > 0;
-    }
-    reads.push_back(one);
-  }
-  if (reads.empty() && diverged_) return;
-  const model::op_row& row = test_.index.op_row_of(op_of(test_, pair.test).members.front());
-  const model::op_row& other_row =
-      reference_.index.op_row_of(op_of(reference_, pair.reference).members.front());
-  // Distances are relative to the reference, which may be the smaller one where results cancel.
-  const double norm = std::sqrt(std::min(r.sum_sq, t.sum_sq)) / alpha, count = static_cast<double>(t.count);
-  const std::string_view kind = test_.index.kind_of(op_of(test_, pair.test));
-  inner_sums how;
-  how.batch = HUGE_VAL;
-  for (const model::op_row* o : {&row, &other_row}) {
-    how.length = std::max(how.length, static_cast<double>(std::max<std::int64_t>(o->reduction_length, o->k)));
-    how.batch = std::min(how.batch, static_cast<double>(std::max<std::int64_t>(o->batch, 1)));
-    const auto told = static_cast<dtype>(o->accumulate_dtype);
-    if (told == dtype::unknown || is_integer(told)) continue;
-    const expect::accumulator sums = expect::accumulator_of(*o);
-    (o == &row ? how.test_unit : how.reference_unit) = sums.unit();
-    if (sums.split > 1) how.partial = std::max(how.partial, sums.partials.unit());
-  }
-  const inner_limits inner = limits_of_rounding(kind, reads, how, norm, count);
-  const double unit = std::max(unit_roundoff(r.type), unit_roundoff(t.type)), noise = unit + inner.usual;
-  if (!std::isfinite(noise)) return;
-  if ((is_integer(r.type) || is_integer(t.type)) && unequal) {
-    x.reason = "whole numbers chosen from inputs that differ";
-    return;
-  }
-  if ((!x.apart.from_values && !x.apart.from_sketch) || x.apart.contaminated) return;
-  const double inherited = unequal ? inherited_bound(kind, reads, norm, count) : 0;
-  // No input error makes one factor of all elements of a tensor, whatever the kind.
-  const bool factor =
-      varied(t) && x.apart.cosine > 0.9999 && std::abs(x.apart.factor - 1) > 16 * unit + inner.most &&
-      std::abs(x.apart.factor - 1) > 1e-2 && x.apart.factor_residual < 0.05 * std::abs(x.apart.factor - 1);
-  if (!std::isfinite(inherited) && !factor) {
-    x.reason = "inputs differ, and nothing bounds what this kind makes of it";
-    return;
-  }
-  const auto to_nearest = [](const model::op_row& o) {
-    return o.output_rounding == 0 || static_cast<rounding>(o.output_rounding) == rounding::nearest_even;
-  };
-  const bool scaled = reference_.index.capture_row_of(x.reference->members.front()).scaling != 0 ||
-                      test_.index.capture_row_of(x.test->members.front()).scaling != 0;
-  const double rounding = rounding_apart(kind, r, t, how, to_nearest(row) && to_nearest(other_row), scaled);
-  const double bounds = (std::isfinite(inherited) ? inherited : 0) + rounding;
-  x.limit = inner.independent ? std::hypot(bounds, inner.most) : bounds + inner.most;
-  if (x.apart.relative_l2 > x.limit) {
-    x.verdict = verdict::beyond;
-    x.reason = "farther apart than inputs and formats explain";
-  } else if (const char* lost = what_cast_may_lose(kind, r, t, all, unequal)) {
-    x.reason = lost;
-  } else if (how.unit() > 0x1p-20 && adds_numbers(kind) && x.apart.relative_l2 > expect::most_lost) {
-    x.reason = "a declared accumulator of few bits may have lost addends";
-  } else if (!unequal && x.apart.relative_l2 <= 2 * noise) {
-    x.verdict = verdict::within;
-  }
+  if (same_update) judge_distance(x, pair, all);
 }
 
 }  // namespace numdiff::analysis

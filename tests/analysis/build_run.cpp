@@ -79,6 +79,11 @@ model::capture_row& rank_builder::capture(role r, const std::string& name, const
     std::copy(std::begin(seen.sketch), std::end(seen.sketch), sketch.begin());
     data_.sketches.add(sketch);
   }
+  if (!seen.histogram.empty()) {
+    row.histogram = static_cast<std::int64_t>(data_.histograms.size());
+    row.histogram_bytes = static_cast<std::uint32_t>(seen.histogram.size());
+    data_.histograms.insert(data_.histograms.end(), seen.histogram.begin(), seen.histogram.end());
+  }
   if (seen.has_values) row.payload = payload_->add(what.type, seen.values);
   if (what.scale != 0) {
     row.scaling = text(R"({"granularity":"tensor","direction":"decode","layout":"linear"})");
