@@ -138,7 +138,7 @@ void comparer::judge_distance(item& x, const op_pair& pair, const std::vector<it
   const model::op_row& other_row =
       reference_.index.op_row_of(op_of(reference_, pair.reference).members.front());
   // Distances are relative to the reference; where that is zero, to the other run's.
-  const bool zero = !(r.sum_sq > 0);
+  const bool zero = r.amax == 0;
   const double norm = std::sqrt(zero ? t.sum_sq : r.sum_sq) / alpha, count = static_cast<double>(t.count),
                apart = !zero          ? x.apart.relative_l2
                        : t.sum_sq > 0 ? 1
