@@ -7,6 +7,7 @@
 
 #include "analysis/comparer.hpp"
 #include "analysis/expect/decode.hpp"
+#include "analysis/expect/scale_map.hpp"
 
 namespace numdiff::analysis {
 
@@ -70,8 +71,19 @@ bool judged_run::applied_before(const logical_op& op, double factor, int hops) c
 // How the scales of a read differ from those that its codes were written with.
 rescaling judged_run::rescaled(std::int32_t capture) const {
   const logical_capture& c = index.captures()[static_cast<std::size_t>(capture)];
-  if (c.written || c.members.empty() || flow.of(capture).from.origin >= origin::moved) return rescaling::none;
+  if (c.written || c.members.empty()) return rescaling::none;
   const model::capture_row& read = index.capture_row_of(c.members.front());
+  const auto second_level = [&](const member& m) {
+    return expect::global_scale_of(index.rank_of(m).strings[index.capture_row_of(m).scaling]);
+  };
+  // Digests are of codes and of the scales of their groups.
+  if (const link& from = flow.of(capture).from; from.origin >= origin::moved) {
+    if (read.scaling == 0 || from.from < 0) return rescaling::none;
+    const logical_capture& writer = index.captures()[static_cast<std::size_t>(from.from)];
+    if (index.capture_row_of(writer.members.front()).scaling == 0) return rescaling::none;
+    return second_level(writer.members.front()) == second_level(c.members.front()) ? rescaling::none
+                                                                                   : rescaling::other;
+  }
   // Tensors of few values may be equal by chance.
   if (read.scaling == 0 || read.count < 16 || 2 * read.zero > read.count) return rescaling::none;
   const model::rank_data& rank = index.rank_of(c.members.front());

@@ -48,7 +48,7 @@ bool same_codes(const merged_capture& a, const merged_capture& b) {
   constexpr std::int64_t enough = 16;  // fewer may be alike by chance
   return a.has_digest && b.has_digest && a.type == b.type && a.shape == b.shape && b.count >= enough &&
          2 * b.zero <= b.count && std::equal(a.digest.begin(), a.digest.begin() + 2, b.digest.begin()) &&
-         a.digest != b.digest;
+         (a.digest != b.digest || a.global_scale != b.global_scale);
 }
 
 // Nothing of it is left in a narrower format.

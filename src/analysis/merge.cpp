@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/expect/scale_map.hpp"
 #include "analysis/index_map.hpp"
 #include "numdiff/dtype.hpp"
 
@@ -96,6 +97,7 @@ merged_capture merge(const run_index& run, const logical_capture& capture, place
   const model::capture_row& first = run.capture_row_of(capture.members.front());
   m.type = static_cast<dtype>(first.dtype);
   m.pending_factor = first.pending_factor;
+  m.global_scale = expect::global_scale_of(run.rank_of(capture.members.front()).strings[first.scaling]);
 
   // Replicas share a part; the first of each part stands for it.
   std::map<std::pair<std::string_view, std::int32_t>, std::uint32_t> by_part;
@@ -212,10 +214,11 @@ sketch sketch_of(const run_index& run, const merged_capture& capture) {
 bool equal(const merged_capture& a, const merged_capture& b) noexcept {
   if (a.local && b.local) {
     return a.type == b.type && a.count == b.count && a.rank_digests == b.rank_digests &&
-           a.pending_factor == b.pending_factor;
+           a.global_scale == b.global_scale && a.pending_factor == b.pending_factor;
   }
   return a.has_digest && b.has_digest && a.covered && b.covered && a.type == b.type && a.shape == b.shape &&
-         a.count == b.count && a.digest == b.digest && a.pending_factor == b.pending_factor;
+         a.count == b.count && a.digest == b.digest && a.global_scale == b.global_scale &&
+         a.pending_factor == b.pending_factor;
 }
 
 }  // namespace numdiff::analysis

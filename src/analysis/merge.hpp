@@ -19,6 +19,7 @@ struct merged_capture {
   bool has_digest = false;
   std::array<std::uint64_t, 6> digest{};                   // codes, scales, zero points; two words each
   std::vector<std::array<std::uint64_t, 7>> rank_digests;  // of a local tensor: world rank and digest
+  double global_scale = 1;                                 // second level of its scales
   bool has_sketch = false;
   double pending_factor = 1;
   std::vector<member> parts;           // one of each set of replicas

@@ -6,6 +6,7 @@
 
 #include "cases/pair.hpp"
 #include "numdiff/format.hpp"
+#include "numdiff/quantize.hpp"
 
 using namespace numdiff;
 using namespace numdiff::testing;
@@ -121,4 +122,35 @@ TEST_CASE("codes that no op wrote, made anew for other scales, hold the same num
   const auto off = compared(made_for(0.01F, 0.01F), made_for(0.01F, 0.011F));
   INFO(told(off));
   CHECK(first(off) == "unpack factor scale-mismatch");
+}
+
+TEST_CASE("a second-level scale that changes is another scale, though codes and block scales are the same") {
+  const auto packed = [](float at_cast, float at_read) -> program {
+    return [=](session&, std::int32_t) {
+      constexpr std::size_t rows = 10, columns = 112;
+      std::vector<float> raw;
+      for (const double v : normal(rows * columns, 31, 0.3)) raw.push_back(static_cast<float>(v));
+      const array w(dtype::f32, {rows, columns}, normal(rows * columns, 31, 0.3));
+      const quantized q = quantize(raw.data(), rows, columns, recipe_nvfp4());
+      const auto seen = [&](float by) {
+        return view(q.codes.data(), dtype::f4e2m1fn, {rows, columns})
+            .scaled(scale_nvfp4(q.scale_codes.data(), static_cast<double>(q.global_decode_scale * by)));
+      };
+      const auto pack = [&] {
+        NUMDIFF_OP(op, "pack", cast, numdiff::dtypes(dtype::f32, dtype::f32, dtype::f4e2m1fn));
+        NUMDIFF_WEIGHT(op, "w", w.seen());
+        NUMDIFF_CAST(op, "packed", w.seen(), seen(at_cast));
+        return 0;
+      };
+      pack();
+      NUMDIFF_OP(op, "unpack", cast, numdiff::dtypes(dtype::f4e2m1fn, dtype::f32, dtype::f32));
+      NUMDIFF_WEIGHT(op, "packed", seen(at_read));
+      const array y = mapped(dtype::f32, {rows, columns}, [&](std::size_t i) {
+        return q.value(i / columns, i % columns) * static_cast<double>(at_read);
+      });
+      NUMDIFF_OUTPUT(op, "w", y.seen());
+    };
+  };
+  CHECK(first(compared(packed(1, 1), packed(1, 1.75F))) == "unpack factor scale-mismatch");
+  CHECK(first(compared(packed(1, 1), packed(1.75F, 1.75F))) == "pack factor scale-mismatch");
 }

@@ -81,3 +81,25 @@ TEST_CASE("codes so small that no pair leaves 16 bits") {
   INFO(told(c));
   CHECK(c.verdict == analysis::outcome::agree);
 }
+
+TEST_CASE("a cast to bytes that keeps the low bits of what is past their range") {
+  const auto stored = [](dtype t, bool wraps) -> program {
+    return [=](session&, std::int32_t) {
+      const double lowest = t == dtype::i8 ? -128 : 0;
+      const array x(dtype::f32, {20, 25}, normal(500, 3, 90, lowest + 128));
+      const array codes = mapped(t, {20, 25}, [&](std::size_t i) {
+        const double whole = std::nearbyint(x[i]);
+        return wraps ? whole - 256 * std::floor((whole - lowest) / 256) : whole;
+      });
+      NUMDIFF_OP(op, "store", cast, numdiff::dtypes(dtype::f32, dtype::f32, t));
+      NUMDIFF_INPUT(op, "x", x.seen());
+      NUMDIFF_CAST(op, "codes", x.seen(), codes.seen());
+    };
+  };
+  for (const dtype t : {dtype::i8, dtype::u8}) {
+    const auto c = compared(stored(t, false), stored(t, true));
+    INFO(name_of(t) << "; " << told(c));
+    CHECK(first(c) == "store overflow cast-overflow");
+    CHECK(compared(stored(t, false), stored(t, false)).verdict == analysis::outcome::agree);
+  }
+}

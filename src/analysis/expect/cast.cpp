@@ -7,6 +7,7 @@
 #include "analysis/expect/scales.hpp"
 #include "numdiff/decode.hpp"
 #include "numdiff/encode.hpp"
+#include "numdiff/format.hpp"
 
 namespace numdiff::analysis::expect {
 namespace {
@@ -57,6 +58,26 @@ void try_misuses(const call& c, expectation& e) {
   }
 }
 
+// Integers past the range that keep their low bits instead of ending at the largest number.
+void try_wrapping(const call& c, expectation& e) {
+  const tensor& y = c.write(0);
+  const int bits = format_of(y.type).bits;
+  if (!is_integer(y.type) || bits > 32) return;
+  e.hypotheses.push_back(
+      {"cast-overflow", "numbers past the range wrap around", [&y, bits](const expectation& honest) {
+         std::vector<double> values = honest.exact;
+         const double span = std::ldexp(1.0, bits), least = -grid_of(y.type).maximum - 1;
+         const double lowest = format_of(y.type).is_signed ? least : 0;
+         for (std::size_t i = 0; i < values.size(); ++i) {
+           const double scale = y.scales.empty() ? 1 : y.scales[i];
+           if (scale == 0 || !std::isfinite(values[i])) continue;
+           const double code = std::nearbyint(values[i] / scale);
+           values[i] = (code - span * std::floor((code - lowest) / span)) * scale;
+         }
+         return values;
+       }});
+}
+
 }  // namespace
 
 expectations cast(const call& c) {
@@ -71,6 +92,7 @@ expectations cast(const call& c) {
     e[0].set(i, v, y.scales.empty() ? 0 : 4 * rho * rho * v * v);
   }
   try_misuses(c, e[0]);
+  try_wrapping(c, e[0]);
   e[0].review = [&c, &x, &y](const expectation& honest, judgement& j) {
     review_counters(x, y, j);
     review_scales(c.op().reads.front(), c.op().writes.front(), honest, j);

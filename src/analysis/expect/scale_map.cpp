@@ -24,6 +24,12 @@ void number_blocks(scale_map& map, const std::vector<std::int64_t>& shape,
 
 }  // namespace
 
+double global_scale_of(std::string_view scaling) {
+  if (scaling.find("global") == std::string_view::npos) return 1;
+  const auto json = nlohmann::json::parse(scaling, nullptr, false);
+  return json.is_object() ? json.value("global", 1.0) : 1;
+}
+
 scale_map scale_map_of(std::string_view scaling, const std::vector<std::int64_t>& shape) {
   const auto json = nlohmann::json::parse(scaling, nullptr, false);
   if (!json.is_object()) throw std::runtime_error("a scaling that is not JSON");

@@ -28,6 +28,9 @@ struct scale_map {
   }
 };
 
+// The second-level scale of a scaling text as a decode scale; 1 without one.
+[[nodiscard]] double global_scale_of(std::string_view scaling);
+
 // From the scaling text of a capture. Throws std::runtime_error for what it cannot map.
 [[nodiscard]] scale_map scale_map_of(std::string_view scaling, const std::vector<std::int64_t>& shape);
 
