@@ -125,6 +125,13 @@ void judge_rank(const half& parts, const half& fused, const std::map<std::int32_
       if (t == targets.end() && !read_by_fused.contains(one.writes[w])) b.unjudged.push_back(one.writes[w]);
       if (t == targets.end() || wrong) continue;
       judgement j = expect::judge(one.op, w, expected(p, t->second));
+      if (j.v == verdict::beyond && j.ratio <= j.limit && j.nonfinite_created + j.nonfinite_replayed == 0) {
+        // Single elements: an op of a known kind may compute otherwise than the parts, from what it alone
+        // reads. As a whole it must be what the parts are.
+        replayed own = replay(one.op);
+        if (own.done && w < own.outputs.size() && own.outputs[w].v == verdict::within)
+          j = std::move(own.outputs[w]);
+      }
       if (j.v == verdict::beyond && !t->second.certain) {
         if (!read_by_fused.contains(one.writes[w])) b.unjudged.push_back(one.writes[w]);
         continue;

@@ -142,8 +142,8 @@ inner_limits limits_of_rounding(std::string_view kind, const std::vector<read_di
                random = by_random_order(n, addends, result);
   limits.usual = std::min(limits.usual, rho * units * random + how.partial);
   // Errors of numbers that follow each other smoothly repeat over stretches.
-  const double smooth = sums ? std::sqrt(std::max(n / most_unlike, 1.0)) : 1;
-  double most = rho * units * tightest * any * smooth * spread_of_rms(count);
+  const double stretches = sums ? std::sqrt(std::max(n / most_unlike, 1.0)) : 1;
+  double most = rho * units * tightest * any * stretches * spread_of_rms(count);
   // Sums of a tensor may be sorted; products of two are not, and those that cancel no more than random signs
   // do were added in no order that makes them cancel.
   if (product) most = std::min(most, most_of_usual * widest);

@@ -117,7 +117,8 @@ class gradient {
     }
     variance += variance_of_sum(c_.rho(), static_cast<double>(h_.keys), squares, static_cast<double>(mean));
     if (y_ == nullptr) return {mean, variance};
-    // From y as it was stored, or from the probabilities all the same: apart by the rounding of y.
+    // From y as it was stored, or from the probabilities all the same: apart by the rounding of y, at random
+    // at worst.
     const double* y = y_->values.data() + row * width;
     const grid stored = grid_of(y_->type);
     R from_y = 0;
@@ -125,7 +126,7 @@ class gradient {
     for (std::size_t i = 0; i < width; ++i) {
       from_y += static_cast<R>(from[i]) * static_cast<R>(y[i]);
       sizes += square(from[i] * y[i]);
-      variance += square(from[i] * stored.ulp(y[i])) / 12;
+      variance += square(from[i] * stored.ulp(y[i])) / 6;
     }
     variance += variance_of_sum(c_.rho(), static_cast<double>(width), sizes, static_cast<double>(from_y));
     return {from_y, variance};
