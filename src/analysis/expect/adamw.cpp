@@ -128,7 +128,7 @@ expectations adamw(const call& c) {
   const operands o = operands_of(c);
   for (const auto& [written, from] : {std::pair(o.new_p, o.at_p), {o.new_m, o.at_m}, {o.new_v, o.at_v}}) {
     if (written < 0) continue;
-    e[static_cast<std::size_t>(written)].review = [&c, from](const expectation& honest, judgement& j) {
+    e[static_cast<std::size_t>(written)].review = [&c, from = from](const expectation& honest, judgement& j) {
       review_steps(c, c.op().reads[from], honest, j);
     };
   }
