@@ -66,10 +66,9 @@ bool divided_by_group(const evidence& e, const rule&) {
   const auto ranks = static_cast<double>(e.group_size);
   if (near(f * ranks, 1) || (e.averages && near(f, ranks))) return true;
   // By the size of another axis, or the ranks of all.
-  const double divisor = std::nearbyint((e.averages ? ranks : 1) / f);
-  return divisor >= (e.averages ? 1 : 2) && divisor <= static_cast<double>(e.world_size) &&
-         std::fmod(static_cast<double>(e.world_size), divisor) == 0 &&
-         near(f * divisor, e.averages ? ranks : 1);
+  const double right = e.averages ? ranks : 1, divisor = std::nearbyint(right / f);
+  return divisor >= 1 && divisor != right && divisor <= static_cast<double>(e.world_size) &&
+         std::fmod(static_cast<double>(e.world_size), divisor) == 0 && near(f * divisor, right);
 }
 // A constant that was rounded is more than a factor.
 bool any_factor(const evidence& e, const rule&) {
