@@ -169,6 +169,12 @@ bool chain::computed(std::int32_t capture) const {
   return true;
 }
 
+std::int32_t chain::writer(std::int32_t capture) const {
+  const link* from = &of(capture).from;
+  while (from->origin == origin::read && from->from >= 0) from = &of(from->from).from;  // ever earlier
+  return from->origin == origin::none || from->origin == origin::read ? -1 : from->from;
+}
+
 std::int32_t chain::behind_casts(std::int32_t capture) const {
   for (int hops = 0; hops < 16; ++hops) {
     const link& from = of(capture).from;

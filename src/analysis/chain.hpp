@@ -52,6 +52,8 @@ class chain {
   // Whether an op that computes stands behind these numbers: casts, copies and collectives only pass
   // on what they read.
   [[nodiscard]] bool computed(std::int32_t capture) const;
+  // The capture that wrote what this one reads, directly or by way of other reads of it; -1 none.
+  [[nodiscard]] std::int32_t writer(std::int32_t capture) const;
   // The capture that casts and copies of this run made these numbers from; itself where there are none.
   [[nodiscard]] std::int32_t behind_casts(std::int32_t capture) const;
 

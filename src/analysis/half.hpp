@@ -23,15 +23,7 @@ struct half {
     return std::ranges::all_of(ops, [&](std::int32_t i) { return replays(run.kind_of(op(i))); });
   }
   // The capture that wrote what `c` reads, -1 none.
-  [[nodiscard]] std::int32_t writer(std::int32_t c) const {
-    for (int hops = 0; hops < 16; ++hops) {
-      const link& from = flow.of(c).from;
-      if (from.from < 0 || from.origin == origin::none) return -1;
-      if (from.origin != origin::read) return from.from;
-      c = from.from;
-    }
-    return -1;
-  }
+  [[nodiscard]] std::int32_t writer(std::int32_t c) const { return flow.writer(c); }
   // What its op reads first, -1 nothing.
   [[nodiscard]] std::int32_t first_read(const logical_op& op) const;
   // The capture that casts and copies made what `c` reads from, -1 none.

@@ -16,13 +16,6 @@ namespace {
 constexpr double same = 2e-2;    // of a factor that rounded values tell
 constexpr double harmful = 0.1;  // of the norm of a result that nobody reads
 
-// The capture that wrote what is read, -1 when nobody did.
-std::int32_t writer_of(const judged_run& run, std::int32_t read) {
-  link from = run.flow.of(read).from;
-  while (from.from >= 0 && from.origin == origin::read) from = run.flow.of(from.from).from;
-  return from.origin >= origin::moved ? from.from : -1;
-}
-
 bool tells_factor(std::string_view name) {
   return name == "factor" || name == "alpha" || name == "scale";
 }
@@ -54,7 +47,7 @@ std::vector<std::int32_t> comparer::readers_of(side where, const logical_op& op)
   for (std::size_t at = op.first_capture + op.captures; at < reached.size(); ++at) {
     const logical_capture& c = run.index.captures()[at];
     if (c.written || c.role == role::scalar) continue;
-    const std::int32_t writer = writer_of(run, static_cast<std::int32_t>(at));
+    const std::int32_t writer = run.flow.writer(static_cast<std::int32_t>(at));
     if (writer < 0 || !reached[static_cast<std::size_t>(writer)]) continue;
     if (twins[at] >= 0) {
       found.push_back(static_cast<std::int32_t>(at));
@@ -102,7 +95,7 @@ bool comparer::does_harm(std::int32_t test_read) {
                        1) > same));
         continue;
       }
-      const std::int32_t writer = writer_of(test_, static_cast<std::int32_t>(at));
+      const std::int32_t writer = test_.flow.writer(static_cast<std::int32_t>(at));
       if (writer >= 0) is_read[static_cast<std::size_t>(writer)] = true;
       if (writer >= 0 && off[static_cast<std::size_t>(writer)]) off[at] = true;
       reads = reads || off[at];
@@ -124,7 +117,7 @@ bool comparer::does_harm(std::int32_t test_read) {
       for (std::size_t k = op.first_capture; k < op.first_capture + op.captures; ++k) {
         const logical_capture& other = reference_.index.captures()[k];
         if (other.written || other.role == role::scalar) continue;
-        const std::int32_t writer = writer_of(reference_, static_cast<std::int32_t>(k));
+        const std::int32_t writer = reference_.flow.writer(static_cast<std::int32_t>(k));
         if (writer >= 0 && off_in_reference[static_cast<std::size_t>(writer)]) return false;
       }
     }
