@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -87,7 +88,7 @@ class comparer {
                      const std::vector<item>& all);
   // (judge_distance.cpp)
   void judge_distance(item& x, const op_pair& pair, const std::vector<item>& all);
-  std::optional<read_distance> read_apart(const item& in);
+  std::optional<read_distance> read_apart(const item& in, std::string_view kind);
   void judge_scalar(item& x);
   [[nodiscard]] bool rounded_to_its_op(const item& x, double reference, double test) const;
   std::optional<measured> values_apart(const merged_capture& reference, const merged_capture& test);

@@ -14,11 +14,10 @@ constexpr double estimate = 1.5;  // distances from sketches are off by a few ti
 constexpr std::string_view smooth[] = {"cast", "copy", "embedding", "gelu", "mask", "rope", "scale", "silu"};
 constexpr double smooth_gain = 16;
 
-constexpr double rho = 0.4247;     // rms error of one rounding, in unit roundoffs
-constexpr double uneven = 4;       // squared addends of products over those of evenly spread ones
-constexpr double tightest = 0.85;  // of the bound for any order, what sorted and ramped sums reach (tests)
-constexpr double most_unlike =
-    64;  // addends whose errors are independent in any data; 3 times more at 16384 (ramps)
+constexpr double rho = 0.4247;      // rms error of one rounding, in unit roundoffs
+constexpr double uneven = 4;        // squared addends of products over those of evenly spread ones
+constexpr double tightest = 0.85;   // of the bound for any order, what sorted and ramped sums keep to (tests)
+constexpr double most_unlike = 64;  // addends whose errors are as good as independent in any data
 constexpr double usual_cancelling = 2;  // squared addends over the squared result; 1 for random signs
 
 // The rms of n running sums S_k of addends in random order is the root of this over n, in results:

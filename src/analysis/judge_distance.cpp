@@ -50,7 +50,7 @@ bool adds_numbers(std::string_view kind) {
   return kind == "sum" || kind == "mean";
 }
 
-// Kinds that add nothing up: what they write has as many addends as they say, one.
+// Kinds that add up no more than they tell.
 bool elementwise(std::string_view kind) {
   constexpr std::string_view kinds[] = {"add",           "amax",           "argmax",
                                         "cast",          "copy",           "divide",
@@ -93,15 +93,16 @@ inner_sums sums_of(std::string_view kind, const model::op_row& reference, const 
 
 }  // namespace
 
-// How far apart what an op reads is in the two runs; nothing when that is not known.
-std::optional<read_distance> comparer::read_apart(const item& in) {
+// How far apart what an op of this kind reads is in the two runs; nothing when that is not known.
+std::optional<read_distance> comparer::read_apart(const item& in, std::string_view kind) {
   const merged_capture &r = *in.reference_merged, &t = *in.test_merged;
   read_distance one;
   const double reference_norm = std::sqrt(r.sum_sq);
   one.norm = std::max(reference_norm, std::sqrt(t.sum_sq));
   one.count = static_cast<double>(t.count);
   one.amax = std::max(r.amax, t.amax);
-  one.repeats = repeats(reference_.index, r) || repeats(test_.index, t);
+  one.repeats =
+      (adds_numbers(kind) || kind == "matmul") && (repeats(reference_.index, r) || repeats(test_.index, t));
   one.over_deviation = std::max(over_deviation(r), over_deviation(t));
   if (in.verdict == verdict::equal) return one;
   distances d = in.apart;
@@ -115,6 +116,7 @@ std::optional<read_distance> comparer::read_apart(const item& in) {
 void comparer::judge_distance(item& x, const op_pair& pair, const std::vector<item>& all) {
   const merged_capture& r = *x.reference_merged;
   const merged_capture& t = *x.test_merged;
+  const std::string_view kind = test_.index.kind_of(op_of(test_, pair.test));
   std::vector<read_distance> reads;
   double alpha = 1;
   for (const item& in : all) {
@@ -128,7 +130,7 @@ void comparer::judge_distance(item& x, const op_pair& pair, const std::vector<it
         alpha = std::max(alpha, std::abs(scalar_of(test_.index.capture_row_of(in.test->members.front()))));
       continue;
     }
-    const std::optional<read_distance> one = read_apart(in);
+    const std::optional<read_distance> one = read_apart(in, kind);
     if (!one) return;
     reads.push_back(*one);
   }
@@ -143,7 +145,6 @@ void comparer::judge_distance(item& x, const op_pair& pair, const std::vector<it
                apart = !zero          ? x.apart.relative_l2
                        : t.sum_sq > 0 ? 1
                                       : 0;
-  const std::string_view kind = test_.index.kind_of(op_of(test_, pair.test));
   const inner_sums how = sums_of(kind, other_row, row, all);
   const inner_limits inner = limits_of_rounding(kind, reads, how, norm, count);
   const double unit = std::max(unit_roundoff(r.type), unit_roundoff(t.type)), noise = unit + inner.usual;
